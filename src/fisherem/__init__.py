@@ -1,0 +1,31 @@
+"""fisherem: cluster high-dimensional data and say which variables make the groups."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Names are loaded when first used, so that `import fisherem` (and the command line's --help) costs nothing.
+_HOME = {
+    "FisherEM": "estimators",
+    "SparseFisherEM": "estimators",
+    "SelectDiscriminative": "selection",
+}
+__all__ = ["FisherEM", "SelectDiscriminative", "SparseFisherEM", "datasets"]
+
+if TYPE_CHECKING:
+    from . import datasets
+    from .estimators import FisherEM, SparseFisherEM
+    from .selection import SelectDiscriminative
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    if name == "datasets":
+        return import_module(".datasets", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

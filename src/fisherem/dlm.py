@@ -1,0 +1,146 @@
+"""The family of discriminative latent mixture (DLM) models: the paper's Table 1 as a table.
+
+A model is a covariance shape (of the groups inside the latent space) times a noise shape (outside it).
+Each shape says what it does to the empirical estimates in the M-step and how many free parameters it has;
+nothing else in the package asks for a model by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["DLM", "MODELS", "OTHER_MODELS", "CovarianceShape", "NoiseShape", "orientation_parameters", "resolve"]
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class CovarianceShape:
+    """How the K covariances (K x d x d) inside the latent space are tied together."""
+
+    name: str
+    symbol: str
+    count: Callable[[int, int], int]  # (K, d) -> free parameters
+    constrain: Callable[[Array, Array], Array]  # (covariances, proportions) -> covariances
+
+
+@dataclass(frozen=True)
+class NoiseShape:
+    """How the K noise variances outside the latent space are tied together."""
+
+    name: str
+    symbol: str
+    count: Callable[[int], int]  # K -> free parameters
+    constrain: Callable[[Array, Array], Array]  # (variances, proportions) -> variances
+
+
+def _pool(covariances: Array, proportions: Array) -> Array:
+    """The covariance common to all groups, repeated K times: sum_k pi_k Sigma_k."""
+    return np.broadcast_to(np.tensordot(proportions, covariances, 1), covariances.shape).copy()
+
+
+def _diagonal(covariances: Array) -> Array:
+    return covariances * np.eye(covariances.shape[1])
+
+
+def _isotropic(covariances: Array) -> Array:
+    d = covariances.shape[1]
+    return np.trace(covariances, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+
+
+# In the order of Table 1, most to least general.
+_COVARIANCES = (
+    CovarianceShape("Dk", "Sigma_k", lambda K, d: K * d * (d + 1) // 2, lambda c, p: c),
+    CovarianceShape("D", "Sigma", lambda K, d: d * (d + 1) // 2, _pool),
+    CovarianceShape("Akj", "alpha_kj", lambda K, d: K * d, lambda c, p: _diagonal(c)),
+    CovarianceShape("Ak", "alpha_k", lambda K, d: K, lambda c, p: _isotropic(c)),
+    CovarianceShape("Aj", "alpha_j", lambda K, d: d, lambda c, p: _diagonal(_pool(c, p))),
+    CovarianceShape("A", "alpha", lambda K, d: 1, lambda c, p: _isotropic(_pool(c, p))),
+)
+_NOISES = (
+    NoiseShape("Bk", "beta_k", lambda K: K, lambda b, p: b),
+    NoiseShape("B", "beta", lambda K: 1, lambda b, p: np.full_like(b, p @ b)),
+)
+
+
+def orientation_parameters(p: int, d: int) -> int:
+    """Free parameters of an orthonormal p x d matrix."""
+    return d * p - d * (d + 1) // 2
+
+
+@dataclass(frozen=True)
+class DLM:
+    """One of the twelve models: DLM[covariance noise]."""
+
+    covariance: CovarianceShape
+    noise: NoiseShape
+
+    @property
+    def name(self) -> str:
+        """The name R users know, such as "AkjB"."""
+        return self.covariance.name + self.noise.name
+
+    @property
+    def paper_name(self) -> str:
+        """The paper's notation, such as "DLM[alpha_kj beta]"."""
+        return f"DLM[{self.covariance.symbol} {self.noise.symbol}]"
+
+    def n_parameters(self, n_clusters: int, p: int, d: int, n_zeros: int = 0) -> int:
+        """Free parameters (Table 1); with `n_zeros` zeros in the loadings, the effective number of section 3.4.
+
+        gamma_e = (K-1) + K d + (d [p - (d+1)/2] - d_e) + covariances + noises
+        """
+        return (
+            (n_clusters - 1)
+            + n_clusters * d
+            + (orientation_parameters(p, d) - n_zeros)
+            + self.covariance.count(n_clusters, d)
+            + self.noise.count(n_clusters)
+        )
+
+
+MODELS: dict[str, DLM] = {m.name: m for m in (DLM(c, b) for c in _COVARIANCES for b in _NOISES)}
+
+_GREEK = {"Σ": "sigma", "σ": "sigma", "α": "alpha", "β": "beta"}
+
+
+def _key(name: str) -> str:
+    """Letters only, lower case: "DLM_[\\alpha_{kj}\\beta]", "alpha_kj beta" and "αkjβ" are all "alphakjbeta"."""
+    for greek, latin in _GREEK.items():
+        name = name.replace(greek, latin)
+    return re.sub(r"[^a-z]", "", name.lower()).replace("mathrm", "").removeprefix("dlm")
+
+
+_KEYS = {_key(n): m for m in MODELS.values() for n in (m.name, m.covariance.symbol + m.noise.symbol)}
+
+
+def resolve(name: str | DLM) -> DLM:
+    """The model of that name, in R's ("AkjB") or the paper's ("alpha_kj beta", "DLM[Σkβ]") notation."""
+    if isinstance(name, DLM):
+        return name
+    model = _KEYS.get(_key(name)) if isinstance(name, str) else None
+    if model is None:
+        raise ValueError(
+            f"unknown model {name!r}; choose one of {', '.join(MODELS)} "
+            "(or the paper's notation, such as 'alpha_kj beta')"
+        )
+    return model
+
+
+# The nine other models of Table 1, (K, p, d) -> count. Where a printed cell disagrees with its own formula
+# (Mixt-PPCA, PGMM-CUU) the formula is followed: see docs/departures.md.
+OTHER_MODELS: dict[str, Callable[[int, int, int], int]] = {
+    "Full-GMM": lambda K, p, d: (K - 1) + K * p + K * p * (p + 1) // 2,
+    "Com-GMM": lambda K, p, d: (K - 1) + K * p + p * (p + 1) // 2,
+    "Diag-GMM": lambda K, p, d: (K - 1) + K * p + K * p,
+    "Sphe-GMM": lambda K, p, d: (K - 1) + K * p + K,
+    "MFA": lambda K, p, d: (K - 1) + K * p + K * (d * p - d * (d - 1) // 2) + K * p,
+    "Mixt-PPCA": lambda K, p, d: (K - 1) + K * p + K * (orientation_parameters(p, d) + d + 1) + 1,
+    "PGMM-CUU": lambda K, p, d: (K - 1) + K * p + orientation_parameters(p, d) + K * p,
+    "MCFA": lambda K, p, d: (K - 1) + K * d + p + orientation_parameters(p, d) + K * d * (d + 1) // 2,
+    "MCUFSA": lambda K, p, d: (K - 1) + K * d + 1 + orientation_parameters(p, d) + K * d,
+}

@@ -1,0 +1,122 @@
+"""From a prepared data set and a specification to one fit: starts, the dense phase, the sparse phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..steps.f_step import FStep
+from .loop import Fit, Settings, run
+from .problem import Problem
+from .start import STARTS
+
+__all__ = ["FitError", "Specification", "dense_from", "fit", "sparse_from", "starting_points"]
+
+
+class FitError(ValueError):
+    """No start led to a fit; the message lists why."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """Everything that determines a fit but the data."""
+
+    n_clusters: int
+    d: int
+    discriminant: str
+    settings: Settings
+    init: str | np.ndarray
+    n_init: int
+    random_state: object
+    method: str | None = None  # None: Fisher-EM
+    sparsity: np.ndarray | None = None
+    start: str = "fisher-em"
+    scale_penalty: bool = False
+
+    def dense_step(self) -> FStep:
+        return FStep(self.discriminant, self.d)
+
+    def sparse_step(self) -> FStep:
+        return FStep(self.discriminant, self.d, self.method, self.sparsity, self.scale_penalty)
+
+
+def starting_points(problem: Problem, spec: Specification) -> list[np.ndarray]:
+    """Labels or posteriors to start from; each drawn from a stream of its own, so their order does not matter."""
+    if not isinstance(spec.init, str):
+        return [spec.init]
+    if spec.init == "ward":  # deterministic: repeating it would repeat the fit
+        return [STARTS["ward"](problem, spec.n_clusters, check_random_state(0))]
+    seeds = check_random_state(spec.random_state).randint(np.iinfo(np.int32).max, size=spec.n_init)
+    return [STARTS[spec.init](problem, spec.n_clusters, np.random.RandomState(seed)) for seed in seeds]
+
+
+def dense_from(problem: Problem, start: np.ndarray, spec: Specification) -> Fit:
+    """Fisher-EM from one starting point."""
+    return run(problem, problem.start_states(start, spec.n_clusters), spec.dense_step(), spec.settings, phase="dense")
+
+
+def sparse_from(problem: Problem, start: Fit | np.ndarray, spec: Specification) -> Fit:
+    """Sparse Fisher-EM from a fit's posteriors or from a starting point. The history of a fit goes on."""
+    if isinstance(start, Fit):
+        states = problem.fresh_states()
+        for state, other in zip(states, start.states, strict=True):
+            state.posteriors = other.posteriors.copy()
+        before = start.history
+    else:
+        states, before = problem.start_states(start, spec.n_clusters), []
+    fit = run(problem, states, spec.sparse_step(), spec.settings, phase="sparse")
+    fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
+    return fit
+
+
+def _best_of(problem, starts, spec, one) -> tuple[Fit, list[dict]]:
+    best: Fit | None = None
+    records: list[dict] = []
+    for start in starts:
+        try:
+            fit = one(problem, start, spec)
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(error)})
+            continue
+        records.append(
+            {
+                "log_likelihood": fit.log_likelihood,
+                "n_iter": fit.n_iter,
+                "converged": fit.converged,
+                "stop_reason": fit.stop_reason,
+            }
+        )
+        # a start that lost a group is kept only if there is nothing else
+        if best is None or _rank(fit) > _rank(best):
+            best = fit
+    if best is None:
+        reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
+        raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+    return best, records
+
+
+def _rank(fit: Fit) -> tuple[bool, float]:
+    return (not fit.stop_reason.startswith("collapsed"), fit.log_likelihood)
+
+
+def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
+    """The best fit over the starts, and a record of each start.
+
+    Sparse with start="fisher-em": Fisher-EM from every start, then the sparse algorithm from the best of them
+    (section 3.4). With start="cold": the sparse algorithm from every start.
+    """
+    starts = starting_points(problem, spec)
+    with problem.rows.threads():
+        return _fit(problem, spec, starts)
+
+
+def _fit(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
+    if spec.method is None or spec.start == "fisher-em":
+        best, records = _best_of(problem, starts, spec, dense_from)
+        if spec.method is not None:
+            best, more = _best_of(problem, [best], spec, sparse_from)
+            records = records + more
+        return best, records
+    return _best_of(problem, starts, spec, sparse_from)

@@ -1,0 +1,83 @@
+"""The total covariance S of the data and its factor: computed once, shared by every start, model, K and sparsity.
+
+S enters every F-step with the same small ridge on its diagonal (relative to the mean variance). Two forms:
+`DenseScatter` holds S and its Cholesky factor (p x p); `RowSpaceScatter` serves n <= p, where the data are rotated
+once into their row space (thin SVD) and nothing of size p x p is ever formed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ..solvers.gram import DenseGram, LowRankGram
+
+__all__ = ["DenseScatter", "RowSpaceScatter"]
+
+
+class DenseScatter:
+    """S + ridge I as a p x p matrix; the rows' coordinates are the variables themselves."""
+
+    def __init__(self, covariance: np.ndarray, ridge: float):
+        self.p = len(covariance)
+        self.mean_variance = float(np.trace(covariance)) / self.p
+        self.ridge = ridge * self.mean_variance
+        self.matrix = covariance.copy()
+        self.matrix[np.diag_indices(self.p)] += self.ridge
+        # LAPACK itself: the convenient wrappers cost more than a solve with a few right-hand sides
+        self._factor, info = dpotrf(self.matrix, lower=1)
+        if info:
+            raise ValueError(
+                "the covariance matrix of the data is singular (columns that are combinations of others): "
+                f"raise ridge (now {ridge:g})"
+            )
+        self.gram = DenseGram(self.matrix)
+
+    def solve(self, right):
+        """(S + ridge I)^-1 right, in the rows' coordinates."""
+        return dpotrs(self._factor, right, lower=1)[0]
+
+    def times(self, axes):
+        """(S + ridge I) axes, in the rows' coordinates."""
+        return self.matrix @ axes
+
+    def to_variables(self, array):
+        """From the rows' coordinates to the p variables."""
+        return array
+
+    def to_rows(self, array):
+        """From the p variables to the rows' coordinates."""
+        return array
+
+    def variable_scales(self):
+        return np.sqrt(self.gram.diagonal())
+
+
+class RowSpaceScatter:
+    """S = V diag(e) V' + ridge I; the rows' coordinates are those in the basis V (p x r) of the row space."""
+
+    def __init__(self, basis: np.ndarray, eigenvalues: np.ndarray, ridge: float):
+        self.p = len(basis)
+        self.mean_variance = float(eigenvalues.sum()) / self.p
+        self.ridge = ridge * self.mean_variance
+        if self.ridge == 0:
+            raise ValueError("with as many variables as rows the covariance matrix is singular: ridge must be above 0")
+        self.basis = basis
+        self._diagonal = eigenvalues + self.ridge
+        self.gram = LowRankGram(basis, eigenvalues, self.ridge)
+
+    def solve(self, right):
+        return (right.T / self._diagonal).T
+
+    def times(self, axes):
+        return (axes.T * self._diagonal).T
+
+    def to_variables(self, array):
+        return self.basis @ array
+
+    def to_rows(self, array):
+        support = np.flatnonzero(array.any(axis=1))  # sparse loadings: only their variables count
+        return self.basis[support].T @ array[support]
+
+    def variable_scales(self):
+        return np.sqrt(self.gram.diagonal())

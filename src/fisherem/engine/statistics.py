@@ -1,0 +1,152 @@
+"""Kernels: what one block of rows contributes to a step. Every result is a monoid (merge with +).
+
+Shapes: a block of m centred rows (m x r); K groups; d axes. Rows stand along the *last* axis of what is kept per row, so
+that reductions over groups run over contiguous memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from .blocks import Block, BlockState
+
+__all__ = [
+    "ColumnMoments",
+    "Expectation",
+    "GroupSums",
+    "LatentMoments",
+    "Projection",
+    "column_moments",
+    "expect",
+    "group_sums",
+    "project",
+    "split_group",
+]
+
+
+class Mergeable:
+    """A dataclass of sums: merging two adds them field by field."""
+
+    def __add__(self, other):
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+@dataclass
+class ColumnMoments(Mergeable):
+    weight: float  # sum_i w[i]
+    sums: np.ndarray  # sums[j] = sum_i w[i] y[i, j]
+    cross: np.ndarray  # cross[j, l] = sum_i w[i] y[i, j] y[i, l], or 0 when not asked for
+
+
+def column_moments(block: Block, state: BlockState, with_cross: bool) -> ColumnMoments:
+    """Weighted sums and cross-products of the rows; the rows' squared norms are kept in the state."""
+    weights = np.ones(len(block)) if state.weights is None else state.weights
+    state.squared_norms = block.squared_norms()
+    cross = block.cross(state.weights) if with_cross else np.zeros(1)
+    return ColumnMoments(float(weights.sum()), block.sums(weights[None])[0], cross)
+
+
+@dataclass
+class GroupSums(Mergeable):
+    weights: np.ndarray  # weights[k] = n_k = sum_i w[i] t[i, k]
+    sums: np.ndarray  # sums[k, j] = sum_i w[i] t[i, k] y[i, j]
+
+
+def group_sums(block: Block, state: BlockState) -> GroupSums:
+    """T'Y and the group weights, all that an F-step needs of the rows."""
+    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+    return GroupSums(weighted.sum(axis=1), block.sums(weighted))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What the rows need to know of the new axes and means (in the rows' coordinates)."""
+
+    latent_means: np.ndarray  # mu, K x d
+    matrix: np.ndarray  # (d + K) x r: the axes, then q_k = m_k - U mu_k, the part of each mean outside the axes
+    offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
+
+    @classmethod
+    def of(cls, axes: np.ndarray, means: np.ndarray) -> Projection:
+        latent = means @ axes
+        return cls(
+            latent,
+            np.concatenate([axes.T, means - latent @ axes.T]),
+            np.einsum("kj,kj->k", means, means) - np.einsum("kj,kj->k", latent, latent),
+        )
+
+
+@dataclass
+class LatentMoments(Mergeable):
+    covariances: np.ndarray  # out[k] = sum_i w[i] t[i, k] (x[i] - mu_k)(x[i] - mu_k)'  = n_k U'C_kU
+    noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
+
+
+def project(block: Block, state: BlockState, projection: Projection) -> LatentMoments | int:
+    """Coordinates in the latent space and squared distances outside it; their weighted moments per group.
+
+    |Q(y - m_k)|^2 = (|y|^2 - |x|^2) - 2 y'q_k + (|m_k|^2 - |mu_k|^2) with Q = I - UU': the differences are between
+    quantities outside the discriminative subspace, where the means nearly agree, so little cancels.
+    """
+    d = projection.latent_means.shape[1]
+    product = block.times(projection.matrix)
+    x = product[:d]
+    outside = state.squared_norms - np.einsum("dm,dm->m", x, x)
+    residuals = product[d:]
+    residuals *= -2
+    residuals += outside
+    residuals += projection.offsets[:, None]
+    np.maximum(residuals, 0, out=residuals)
+    state.projected, state.residuals = x, residuals
+    if state.posteriors is None:  # new data: nothing to estimate
+        return 0
+    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+    covariances = np.empty((len(weighted), d, d))
+    for k, (t, mu) in enumerate(zip(weighted, projection.latent_means, strict=True)):
+        centred = x - mu[:, None]
+        covariances[k] = (centred * t) @ centred.T
+    return LatentMoments(covariances, np.einsum("km,km->k", weighted, residuals))
+
+
+@dataclass
+class Expectation(Mergeable):
+    log_likelihood: float  # sum_i w[i] log f(y[i])
+    entropy: float  # -sum_ik w[i] t[i, k] log t[i, k]
+    weights: np.ndarray  # as in GroupSums
+    sums: np.ndarray
+
+
+def expect(block: Block | None, state: BlockState, parameters) -> Expectation:
+    """E-step (eq. 5) in the log domain from the kept coordinates, and T'Y for the next F-step in the same visit.
+
+    With `block` None (nothing read) the sums stay 0.
+    """
+    log_joint = parameters.log_joint(state.projected, state.residuals)
+    highest = log_joint.max(axis=0)
+    log_joint -= highest
+    posteriors = np.exp(log_joint)
+    total = posteriors.sum(axis=0)
+    posteriors /= total
+    log_total = np.log(total)
+    # log t = log_joint - log_total; where t underflows to 0 the product is 0, as it should be
+    entropies = log_total - np.einsum("km,km->m", posteriors, log_joint)
+    state.posteriors = posteriors
+    state.log_density = log_density = highest + log_total
+    if state.weights is None:
+        log_likelihood, entropy = log_density.sum(), entropies.sum()
+    else:
+        log_likelihood, entropy = state.weights @ log_density, state.weights @ entropies
+    if block is None:
+        return Expectation(float(log_likelihood), float(entropy), np.zeros(1), np.zeros(1))
+    sums = group_sums(block, state)
+    return Expectation(float(log_likelihood), float(entropy), sums.weights, sums.sums)
+
+
+def split_group(block: Block, state: BlockState, source: int, target: int, mean, direction) -> GroupSums:
+    """Give group `target` the half of group `source` that lies ahead of its mean along `direction`."""
+    ahead = direction @ (state.projected - mean[:, None]) > 0
+    state.posteriors[target, ahead] += state.posteriors[source, ahead]
+    state.posteriors[source, ahead] = 0
+    return group_sums(block, state)

@@ -1,0 +1,379 @@
+"""FisherEM and SparseFisherEM: parameters, checks, fitted attributes. The mathematics is in engine/ and steps/."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import criteria
+from .dlm import resolve
+from .engine import multistart
+from .engine.blocks import ArrayRows
+from .engine.convergence import STOPPING
+from .engine.loop import Fit, Settings
+from .engine.problem import Problem, prepare
+from .engine.start import STARTS
+from .engine.statistics import Projection, column_moments, expect, project
+from .steps.discriminant import DISCRIMINANTS
+from .steps.f_step import SPARSE_METHODS, FStep
+from .steps.m_step import Parameters
+from .validation import (
+    check_clusters,
+    check_init,
+    check_number,
+    check_one_of,
+    check_sparsity,
+    check_table,
+    check_weights,
+)
+
+__all__ = ["FisherEM", "SparseFisherEM"]
+
+
+class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
+
+    The groups live in a latent space of d <= K - 1 axes U (p x d, orthonormal):
+    y | k ~ N(m_k, U Sigma_k U' + beta_k (I - UU')). The loop alternates the F-step (axes that maximise Fisher's
+    criterion, eq. 6), the M-step and the E-step.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        The number of groups K, 1 < K < n.
+    model : str, default="DkBk"
+        One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
+        notation ("alpha_kj beta").
+    discriminant : {"orthonormal", "svd", "regression"}, default="orthonormal"
+        How the axes are found. "orthonormal" is the paper's greedy Foley-Sammon construction; "svd" and
+        "regression" attain the maximum of eq. (6), with different axes inside the same subspace.
+    n_axes : int, optional
+        The number of axes d; by default K - 1, and at most p - 1.
+    init : {"kmeans", "random", "ward"} or array, default="kmeans"
+        Where to start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
+    n_init : int, default=5
+        Starts for "kmeans" and "random"; the fit with the highest likelihood is kept.
+    max_iter : int, default=200
+        The limit of iterations per start.
+    tol : float, default=1e-4
+        For stopping="aitken" the change of Aitken's estimate of the final log-likelihood per observation; for
+        "fisher" the change of the criterion of eq. (6).
+    stopping : {"aitken", "fisher"}, default="aitken"
+    ridge : float, default=1e-3
+        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance.
+    variance_floor : float, default=1e-4
+        The least variance of a group in any direction, as a share of the mean variance.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Threads over blocks of rows; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    labels_ : (n,) the most probable group of each row
+    loadings_ : (p, d) orthonormal axes U; in each, the largest loading is positive
+    support_ : (p,) bool, variables with a loading that is not 0
+    weights_ : (K,) proportions of the groups
+    means_ : (K, p); latent_means_ : (K, d) = means_ @ loadings_
+    covariances_ : (K, d, d) inside the latent space; noise_variances_ : (K,) outside it
+    log_likelihood_, bic_, icl_, aic_ : float, larger is better; n_parameters_ : int
+    n_iter_ : int; converged_ : bool; stop_reason_ : str; history_ : list of dict, a record per iteration
+    starts_ : list of dict, a record per start
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        model="DkBk",
+        discriminant="orthonormal",
+        n_axes=None,
+        init="kmeans",
+        n_init=5,
+        max_iter=200,
+        tol=1e-4,
+        stopping="aitken",
+        ridge=1e-3,
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.model = model
+        self.discriminant = discriminant
+        self.n_axes = n_axes
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.stopping = stopping
+        self.ridge = ridge
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice."""
+        self._check_parameters()
+        table = check_table(self, X, reset=True)
+        weights = check_weights(sample_weight, table)
+        check_clusters(self.n_clusters, table, weights)
+        spec = self._specification(*table.shape)
+        problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs)
+        self._warn_of_constant_columns(problem)
+        fit, starts = multistart.fit(problem, spec)
+        self._adopt(problem, fit, starts)
+        self._warn_unless_converged()
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number("n_clusters", self.n_clusters, integer=True, least=2)
+        resolve(self.model)
+        check_one_of("discriminant", self.discriminant, DISCRIMINANTS)
+        if isinstance(self.init, str):
+            check_one_of("init", self.init, STARTS)
+        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        check_one_of("stopping", self.stopping, STOPPING)
+        check_number("ridge", self.ridge, least=0)
+        check_number("variance_floor", self.variance_floor, above=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        check_random_state(self.random_state)
+
+    def _specification(self, n: int, p: int) -> multistart.Specification:
+        most = min(self.n_clusters - 1, p - 1)
+        if self.n_axes is not None:
+            check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
+        settings = Settings(resolve(self.model), self.max_iter, self.tol, self.stopping, self.variance_floor)
+        init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
+        return multistart.Specification(
+            n_clusters=self.n_clusters,
+            d=most if self.n_axes is None else self.n_axes,
+            discriminant=self.discriminant,
+            settings=settings,
+            init=init,
+            n_init=self.n_init,
+            random_state=self.random_state,
+        )
+
+    def _warn_of_constant_columns(self, problem: Problem) -> None:
+        constant = np.flatnonzero(problem.constant)
+        if len(constant):
+            names = getattr(self, "feature_names_in_", None)
+            shown = ", ".join(str(j) if names is None else repr(names[j]) for j in constant[:5])
+            more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+            warnings.warn(f"constant columns can tell nothing and are never selected: {shown}{more}", stacklevel=3)
+
+    def _warn_unless_converged(self) -> None:
+        if self.converged_:
+            return
+        if self.stop_reason_ == "cycle":
+            text = (
+                f"the iterations ended in a cycle after {self.n_iter_}: the F-step does not maximise the likelihood; "
+                "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
+            )
+        elif self.stop_reason_ == "max_iter":
+            text = f"no convergence within max_iter={self.max_iter} iterations: raise max_iter or tol"
+        else:
+            text = f"stopped after {self.n_iter_} iterations: {self.stop_reason_}; try fewer clusters or more starts"
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    def _adopt(self, problem: Problem, fit: Fit, starts: list[dict]) -> None:
+        """Copy a fit into the fitted attributes, with deterministic signs of the axes."""
+        loadings = FStep.loadings(fit.axes, problem.scatter).copy()
+        loadings[problem.constant] = 0.0
+        largest = np.abs(loadings).argmax(axis=0)
+        signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
+        parameters = fit.parameters
+        K, d = parameters.latent_means.shape
+        self.labels_ = problem.rows.gather(fit.states, "posteriors").argmax(axis=0)
+        self.loadings_ = loadings * signs
+        self.sparse_loadings_ = self.loadings_ if fit.axes.sparse is None else fit.axes.sparse * signs
+        self.support_ = self.sparse_loadings_.any(axis=1)
+        self.weights_ = parameters.proportions
+        self.centre_ = problem.centre
+        self.means_ = problem.scatter.to_variables(fit.means.T).T + problem.centre
+        self.latent_means_ = self.means_ @ self.loadings_
+        self.covariances_ = parameters.covariances * signs[:, None] * signs
+        self.noise_variances_ = parameters.noises
+        self.log_likelihood_ = fit.log_likelihood
+        self.n_parameters_ = resolve(self.model).n_parameters(K, problem.p, d, fit.axes.n_zeros)
+        self.bic_, self.icl_, self.aic_ = (
+            float(criterion(fit.log_likelihood, self.n_parameters_, problem.weight, fit.entropy))
+            for criterion in (criteria.bic, criteria.icl, criteria.aic)
+        )
+        self.history_ = fit.history
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        self.stop_reason_ = fit.stop_reason
+        self.starts_ = starts
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.loadings_.shape[1]
+
+    # -- using a fit -----------------------------------------------------------------------------------------------
+
+    def _pass(self, X, sample_weight=None):
+        """Rows of new data with their projections, posteriors and log densities; and their sums."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        rows = ArrayRows(table, check_weights(sample_weight, table), n_jobs=self.n_jobs)
+        rows.recentre(self.centre_)
+        states = rows.states()
+        rows.fold(column_moments, states, False)
+        means = self.means_ - self.centre_
+        projection = Projection.of(self.loadings_, means)
+        rows.fold(project, states, projection)
+        parameters = Parameters.of(
+            self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
+        )
+        sums = rows.fold(expect, states, parameters, read=False)
+        return rows, states, sums
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the groups (n x K)."""
+        rows, states, _ = self._pass(X)
+        return rows.gather(states, "posteriors").T
+
+    def predict(self, X):
+        """The most probable group of each row."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def transform(self, X):
+        """Coordinates of the rows in the discriminative subspace, X @ loadings_ (n x d)."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        rows = ArrayRows(table, n_jobs=self.n_jobs)
+        rows.recentre(self.centre_)
+        return np.concatenate([block @ self.loadings_ for block in rows.tiles()]) + self.centre_ @ self.loadings_
+
+    def score_samples(self, X):
+        """log f(y) of each row."""
+        rows, states, _ = self._pass(X)
+        return rows.gather(states, "log_density")
+
+    def score(self, X, y=None, sample_weight=None):
+        """The mean log-likelihood per row."""
+        rows, _, sums = self._pass(X, sample_weight)
+        return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
+
+    def _criterion(self, name, X, sample_weight):
+        rows, _, sums = self._pass(X, sample_weight)
+        n = rows.n if rows.weights is None else rows.weights.sum()
+        return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
+
+    def bic(self, X, sample_weight=None):
+        """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
+        return self._criterion("bic", X, sample_weight)
+
+    def icl(self, X, sample_weight=None):
+        """ICL on X: BIC less the entropy of the posteriors; larger is better."""
+        return self._criterion("icl", X, sample_weight)
+
+    def aic(self, X, sample_weight=None):
+        """AIC on X: log-likelihood - parameters; larger is better."""
+        return self._criterion("aic", X, sample_weight)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the fitted mixture: (X, labels)."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, integer=True, least=1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        K, p = self.means_.shape
+        labels = rng.choice(K, size=n_samples, p=self.weights_)
+        factors = np.linalg.cholesky(self.covariances_)
+        inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
+        noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
+        noise -= (noise @ self.loadings_) @ self.loadings_.T
+        return self.means_[labels] + inside @ self.loadings_.T + noise, labels
+
+
+class SparseFisherEM(FisherEM):
+    """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
+
+    Parameters
+    ----------
+    method : {"two-step", "regression", "svd"}, default="two-step"
+        The sparse F-step: the lasso of the projected data (Algorithm 1), the penalised regression (Algorithm 2) or
+        the penalised SVD of the between-covariance (Algorithm 3).
+    sparsity : float or sequence, default=0.1
+        In (0, 1], for all axes or one per axis: the share of the full solution's l1 norm ("two-step",
+        "regression") or of sqrt(p) ("svd"). 1 means dense.
+    start : {"fisher-em", "cold"}, default="fisher-em"
+        Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
+        iteration.
+    scale_penalty : bool, default=False
+        Weigh the l1 penalty of "two-step" and "regression" by the variables' standard deviations, as programs that
+        standardise the predictors do. No effect on standardised data.
+
+    The other parameters, and the attributes, are those of `FisherEM`; in addition `sparse_loadings_` (p, d) holds the
+    loadings before they are made orthonormal: their zeros are what the criteria count.
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        model="DkBk",
+        discriminant="orthonormal",
+        n_axes=None,
+        init="kmeans",
+        n_init=5,
+        max_iter=200,
+        tol=1e-4,
+        stopping="aitken",
+        ridge=1e-3,
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+        method="two-step",
+        sparsity=0.1,
+        start="fisher-em",
+        scale_penalty=False,
+    ):
+        super().__init__(
+            n_clusters,
+            model=model,
+            discriminant=discriminant,
+            n_axes=n_axes,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            stopping=stopping,
+            ridge=ridge,
+            variance_floor=variance_floor,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.method = method
+        self.sparsity = sparsity
+        self.start = start
+        self.scale_penalty = scale_penalty
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_one_of("method", self.method, SPARSE_METHODS)
+        check_one_of("start", self.start, ("fisher-em", "cold"))
+        if not isinstance(self.scale_penalty, (bool, np.bool_)):
+            raise ValueError(f"scale_penalty must be True or False; got {self.scale_penalty!r}")
+
+    def _specification(self, n: int, p: int) -> multistart.Specification:
+        spec = super()._specification(n, p)
+        return replace(
+            spec,
+            method=self.method,
+            sparsity=check_sparsity(self.sparsity, spec.d),
+            start=self.start,
+            scale_penalty=bool(self.scale_penalty),
+        )

@@ -1,0 +1,44 @@
+"""SelectDiscriminative: keep the variables that a sparse fit selects, as a step of a pipeline."""
+
+from __future__ import annotations
+
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .estimators import SparseFisherEM
+from .validation import check_table
+
+__all__ = ["SelectDiscriminative"]
+
+
+class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+    """Fit a clustering estimator and keep the columns of its `support_`.
+
+    Parameters
+    ----------
+    estimator : estimator with `support_` after fit, default=SparseFisherEM()
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone
+    """
+
+    def __init__(self, estimator=None):
+        self.estimator = estimator
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit a clone of the estimator; `y` is ignored."""
+        check_table(self, X, reset=True)
+        self.estimator_ = clone(SparseFisherEM() if self.estimator is None else self.estimator)
+        if sample_weight is None:
+            self.estimator_.fit(X)
+        else:
+            self.estimator_.fit(X, sample_weight=sample_weight)
+        if not hasattr(self.estimator_, "support_"):
+            raise TypeError(f"{type(self.estimator_).__name__} has no support_ after fit: it selects no variables")
+        return self
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.estimator_.support_

@@ -1,0 +1,88 @@
+"""Gram matrices of the l1 problems: p x p and positive definite, but not always written out.
+
+Each answers the three questions that an active-set solver asks: G times a sparse vector, the block of G on some
+variables, and the solution of that block's system.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+__all__ = ["DenseGram", "LowRankGram", "ScaledGram"]
+
+
+def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Positive definite systems by LAPACK itself: the convenient wrappers cost more than a small solve."""
+    _, solution, info = dposv(matrix, right)
+    if info:
+        raise np.linalg.LinAlgError("the Gram matrix of the active variables is not positive definite: raise ridge")
+    return solution
+
+
+class DenseGram:
+    """G written out."""
+
+    def __init__(self, matrix: np.ndarray):
+        self.matrix = matrix
+        self.p = len(matrix)
+
+    def times(self, active: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """out[j] = sum_{l in active} g[j, l] values[l] (values may have several columns)."""
+        return self.matrix[active].T @ values  # rows, as G is symmetric: contiguous to gather
+
+    def solve(self, active: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """G[active, active]^-1 right."""
+        return _solve(self.matrix[active[:, None], active], right)
+
+    def diagonal(self) -> np.ndarray:
+        return self.matrix.diagonal()
+
+
+class LowRankGram:
+    """G = V diag(e) V' + ridge I with V of p x r: for n << p, where G itself would not fit."""
+
+    def __init__(self, V: np.ndarray, e: np.ndarray, ridge: float):
+        self.V, self.e, self.ridge = V, e, ridge
+        self.p = len(V)
+
+    def times(self, active, values):
+        out = self.V @ ((self.e * (self.V[active].T @ values).T).T)
+        out[active] += self.ridge * values
+        return out
+
+    def solve(self, active, right):
+        Va = self.V[active]
+        if len(active) <= len(self.e):
+            block = (Va * self.e) @ Va.T
+            block[np.diag_indices_from(block)] += self.ridge
+            return _solve(block, right)
+        # Woodbury: more variables than rank, so the system has the size of the rank
+        core = Va.T @ Va
+        core[np.diag_indices_from(core)] += self.ridge / self.e
+        inner = _solve(core, Va.T @ right)
+        return (right - Va @ inner) / self.ridge
+
+    def diagonal(self):
+        return np.einsum("jr,r,jr->j", self.V, self.e, self.V) + self.ridge
+
+
+class ScaledGram:
+    """D^-1 G D^-1: the Gram matrix of predictors divided by their scales."""
+
+    def __init__(self, gram, scale: np.ndarray):
+        self.gram, self.scale = gram, scale
+        self.p = gram.p
+
+    def _divide(self, array, scale):
+        return (array.T / scale).T
+
+    def times(self, active, values):
+        return self._divide(self.gram.times(active, self._divide(values, self.scale[active])), self.scale)
+
+    def solve(self, active, right):
+        scale = self.scale[active]
+        return (self.gram.solve(active, (right.T * scale).T).T * scale).T
+
+    def diagonal(self):
+        return self.gram.diagonal() / self.scale**2

@@ -1,0 +1,73 @@
+"""The F-step as the loop sees it: posteriors' sums in, axes out. Dense or one of the three sparse algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..solvers.procrustes import independent_columns, nearest_orthonormal
+from .between import Between
+from .discriminant import DISCRIMINANTS
+from .sparse_regression import sparse_regression
+from .sparse_svd import sparse_svd
+from .sparse_two_step import sparse_two_step
+
+__all__ = ["SPARSE_METHODS", "Axes", "FStep"]
+
+SPARSE_METHODS = {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The result of an F-step."""
+
+    rows: np.ndarray  # r x d, what multiplies the rows in their own coordinates
+    sparse: np.ndarray | None = None  # p x d sparse loadings before Procrustes; None for a dense step
+    loadings: np.ndarray | None = None  # p x d orthonormal; None for a dense step (see `FStep.loadings`)
+    gap: float = 0.0  # optimality gap of the sparse solver
+    dropped: tuple[int, ...] = ()  # axes that added no direction to those before them
+
+    @property
+    def d(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def n_zeros(self) -> int:
+        """d_e of section 3.4: zeros before the Procrustes rotation, which fills rows."""
+        return 0 if self.sparse is None else int((self.sparse == 0).sum())
+
+    @property
+    def n_selected(self) -> int | None:
+        return None if self.sparse is None else int(self.sparse.any(axis=1).sum())
+
+
+@dataclass
+class FStep:
+    """A configured F-step; keeps the last sparse solution to start the next one from."""
+
+    discriminant: str
+    d: int
+    method: str | None = None  # None: dense
+    sparsity: np.ndarray | None = None  # one share per axis, each in (0, 1]
+    scale_penalty: bool = False
+    _warm: dict = field(default_factory=dict)
+
+    def __call__(self, between: Between) -> Axes:
+        dense = DISCRIMINANTS[self.discriminant]
+        if self.method is None or np.all(self.sparsity == 1):
+            axes = dense(between, self.d)
+            return Axes(axes, dropped=tuple(range(axes.shape[1], self.d)))
+        result = SPARSE_METHODS[self.method](
+            between, self.d, self.sparsity, dense, scale_penalty=self.scale_penalty, warm=self._warm
+        )
+        kept = independent_columns(result.loadings)
+        sparse = result.loadings[:, kept]
+        loadings = nearest_orthonormal(sparse)
+        dropped = tuple(j for j in range(self.d) if j not in set(kept))
+        return Axes(between.scatter.to_rows(loadings), sparse, loadings, result.gap, dropped)
+
+    @staticmethod
+    def loadings(axes: Axes, scatter) -> np.ndarray:
+        """The orthonormal p x d loadings of any result."""
+        return scatter.to_variables(axes.rows) if axes.loadings is None else axes.loadings

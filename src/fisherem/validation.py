@@ -1,0 +1,170 @@
+"""Checks of what comes from outside: one clear error that says what was expected, what came and what to do."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from sklearn.utils.validation import _num_samples, check_array, validate_data
+
+__all__ = [
+    "check_clusters",
+    "check_finite",
+    "check_init",
+    "check_number",
+    "check_one_of",
+    "check_sparsity",
+    "check_table",
+    "check_weights",
+]
+
+
+def check_one_of(name: str, value, options) -> None:
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+
+
+def check_number(name: str, value, *, integer=False, least=None, above=None, most=None) -> None:
+    kind = numbers.Integral if integer else numbers.Real
+    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and np.isfinite(value)
+    good = good and (least is None or value >= least) and (above is None or value > above)
+    if not (good and (most is None or value <= most)):
+        limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
+        limits += [f"at most {most}"] * (most is not None)
+        noun = "a whole number" if integer else "a number"
+        raise ValueError(f"{name} must be {' '.join([noun, ' and '.join(limits)]).strip()}; got {value!r}")
+
+
+def _column_names(X):
+    columns = getattr(X, "columns", None)
+    return None if columns is None or callable(columns) else list(columns)
+
+
+def _column(names, j: int) -> str:
+    return f"column {names[j]!r}" if names is not None else f"column {j}"
+
+
+def _check_numeric(X) -> None:
+    """Frames: name the columns that are not numbers, before NumPy says only that some string could not be converted."""
+    names = _column_names(X)
+    if names is None or not hasattr(X, "dtypes"):
+        return
+    dtypes = list(X.dtypes)
+    bad = [str(n) for n, t in zip(names, dtypes, strict=True) if _is_text(t)]
+    if bad:
+        shown = ", ".join(map(repr, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
+        raise ValueError(f"columns must be numeric; {shown} hold text or categories: drop or encode them")
+
+
+def _is_text(dtype) -> bool:
+    is_numeric = getattr(dtype, "is_numeric", None)  # polars
+    if callable(is_numeric):
+        return not (is_numeric() or str(dtype) == "Boolean")
+    kind = getattr(dtype, "kind", "O")
+    if kind == "O" and str(dtype) == "object":
+        return False  # may still be numbers: the conversion decides
+    return kind not in "biuf"
+
+
+def check_finite(X: np.ndarray, names=None) -> None:
+    """Raise on the first NaN or infinite value, by row and column."""
+    # a sum is not finite if any term is not (or if it overflows, which the closer look below tells apart)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    for start in range(0, len(X), 4096):
+        block = X[start : start + 4096]
+        bad = ~np.isfinite(block)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            what = "NaN" if np.isnan(block[i, j]) else "infinity"
+            more = int(bad.sum()) - 1
+            raise ValueError(
+                f"Input X contains {what}: row {start + i}, {_column(names, j)}"
+                + (f" (and {more} more in the rows near it)" if more else "")
+                + "; remove or impute such values first"
+            )
+
+
+def check_table(estimator, X, *, reset: bool) -> np.ndarray:
+    """A 2-D float array (float32 stays float32) with the estimator's feature names recorded or compared."""
+    _check_numeric(X)
+    names = _column_names(X)
+    array = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+        ensure_min_features=2 if reset else 1,
+    )
+    check_finite(array, names)
+    return array
+
+
+def check_weights(sample_weight, X) -> np.ndarray | None:
+    """Non-negative weights, one per row; None stays None."""
+    if sample_weight is None:
+        return None
+    n = _num_samples(X)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n, float(sample_weight))
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(f"sample_weight must not be negative; row {row} has {weights[row]:g}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: nothing to fit")
+    return weights
+
+
+def check_clusters(n_clusters, X: np.ndarray, weights) -> None:
+    """1 < K < number of rows, and K distinct rows to be had."""
+    check_number("n_clusters", n_clusters, integer=True, least=2)
+    n = len(X) if weights is None else int(np.count_nonzero(weights))
+    counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
+    if n_clusters >= n:
+        raise ValueError(f"n_clusters={n_clusters} must be smaller than the number of rows ({counted})")
+    seen: set[bytes] = set()
+    for i in range(len(X)):
+        if weights is not None and weights[i] == 0:
+            continue
+        seen.add(X[i].tobytes())
+        if len(seen) >= n_clusters:
+            return
+    raise ValueError(
+        f"X has only {len(seen)} distinct rows, fewer than n_clusters={n_clusters}: lower n_clusters"
+    )
+
+
+def check_init(init, n: int, n_clusters: int):
+    """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
+    start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
+    if start.ndim == 1:
+        if len(start) != n:
+            raise ValueError(f"init must have one label per row ({n}); got {len(start)}")
+        values, labels = np.unique(start, return_inverse=True)
+        if len(values) != n_clusters:
+            raise ValueError(f"init must hold n_clusters={n_clusters} different labels; got {len(values)}")
+        return labels
+    posteriors = np.asarray(start, float)
+    if posteriors.shape != (n, n_clusters):
+        raise ValueError(f"init posteriors must have shape ({n}, {n_clusters}); got {posteriors.shape}")
+    if (posteriors < 0).any() or not np.allclose(posteriors.sum(axis=1), 1, atol=1e-6):
+        raise ValueError("init posteriors must be non-negative and sum to 1 in every row")
+    return posteriors / posteriors.sum(axis=1, keepdims=True)
+
+
+def check_sparsity(sparsity, d: int) -> np.ndarray:
+    """One share in (0, 1] per axis, from one number or one per axis."""
+    if isinstance(sparsity, str):
+        raise ValueError(f"sparsity must be a number in (0, 1] or one per axis; got {sparsity!r}")
+    shares = np.atleast_1d(np.asarray(sparsity, float))
+    if shares.ndim != 1 or len(shares) not in (1, d):
+        raise ValueError(f"sparsity must be one number or one per axis ({d} axes); got {sparsity!r}")
+    if not (np.all(shares > 0) and np.all(shares <= 1)):
+        raise ValueError(f"sparsity must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
+    return np.broadcast_to(shares, d).copy()
