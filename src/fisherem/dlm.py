@@ -49,7 +49,7 @@ def _diagonal(covariances: Array) -> Array:
 
 def _isotropic(covariances: Array) -> Array:
     d = covariances.shape[1]
-    return np.trace(covariances, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+    return np.trace(covariances, axis1=1, axis2=2)[:, None, None] / max(d, 1) * np.eye(d)
 
 
 # In the order of Table 1, most to least general.
@@ -98,7 +98,7 @@ class DLM:
             (n_clusters - 1)
             + n_clusters * d
             + (orientation_parameters(p, d) - n_zeros)
-            + self.covariance.count(n_clusters, d)
+            + (self.covariance.count(n_clusters, d) if d else 0)
             + self.noise.count(n_clusters)
         )
 

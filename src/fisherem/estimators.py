@@ -46,7 +46,8 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     Parameters
     ----------
     n_clusters : int, default=3
-        The number of groups K, 1 < K < n.
+        The number of groups K < n. K = 1 is the model without groups (a spherical Gaussian without axes), a
+        baseline for the criteria: nothing is selected and `transform` has no columns.
     model : str, default="DkBk"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
         notation ("alpha_kj beta").
@@ -134,7 +135,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self
 
     def _check_parameters(self) -> None:
-        check_number("n_clusters", self.n_clusters, integer=True, least=2)
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
         resolve(self.model)
         check_one_of("discriminant", self.discriminant, DISCRIMINANTS)
         if isinstance(self.init, str):
@@ -151,13 +152,13 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _specification(self, n: int, p: int) -> multistart.Specification:
         most = min(self.n_clusters - 1, p - 1)
-        if self.n_axes is not None:
+        if self.n_axes is not None and most:
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
         settings = Settings(resolve(self.model), self.max_iter, self.tol, self.stopping, self.variance_floor)
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         return multistart.Specification(
             n_clusters=self.n_clusters,
-            d=most if self.n_axes is None else self.n_axes,
+            d=most if self.n_axes is None else min(most, self.n_axes),
             discriminant=self.discriminant,
             settings=settings,
             init=init,

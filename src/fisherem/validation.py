@@ -122,8 +122,7 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
 
 
 def check_clusters(n_clusters, X: np.ndarray, weights) -> None:
-    """1 < K < number of rows, and K distinct rows to be had."""
-    check_number("n_clusters", n_clusters, integer=True, least=2)
+    """K < number of rows, and K distinct rows to be had."""
     n = len(X) if weights is None else int(np.count_nonzero(weights))
     counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
     if n_clusters >= n:

@@ -81,7 +81,7 @@ def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Se
         means = sums.sums / sums.weights[:, None]
         between = Between.of(sums.weights, means, problem.mean, problem.scatter)
         axes = f_step(between)
-        if axes.d == 0:
+        if axes.d == 0 < f_step.d:
             raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
         projection = Projection.of(axes.rows, means)
         moments = problem.rows.fold(project, states, projection)

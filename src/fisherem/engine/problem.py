@@ -23,6 +23,7 @@ _BLAS_THREADS_FROM = 5e8
 class Problem:
     """Frozen inputs of a fit. `rows` are centred at `centre`; means are relative to it, in the rows' coordinates."""
 
+    source: np.ndarray  # n x p, as given
     rows: ArrayRows
     scatter: DenseScatter | RowSpaceScatter
     states: list[BlockState]  # weights and squared norms of the rows; never with posteriors
@@ -76,10 +77,8 @@ def _prepare(rows: ArrayRows, weights, ridge: float) -> Problem:
     centre = first.sums / first.weight
     # The centre must be a number of the data's own type, or constant columns would leave a residue
     centre = centre.astype(Y.dtype).astype(float) if Y.dtype == np.float32 else centre
-    suspects = np.flatnonzero(np.ptp(Y[: min(rows.n, 1000)], axis=0) == 0)
-    constant = np.zeros(rows.p, bool)
-    constant[suspects] = np.ptp(Y[:, suspects], axis=0) == 0
-    centre[constant] = Y[0, constant]
+    constant = _constant_columns(Y, weights)
+    centre[constant] = Y[0 if weights is None else np.argmax(weights > 0), constant]
     rows.recentre(centre)
     second = rows.fold(column_moments, states, not wide)
     mean = second.sums / second.weight
@@ -89,7 +88,16 @@ def _prepare(rows: ArrayRows, weights, ridge: float) -> Problem:
     else:
         covariance = second.cross / second.weight - np.outer(mean, mean)
         scatter = DenseScatter(covariance, ridge)
-    return Problem(rows, scatter, states, float(second.weight), mean, centre, constant, lightest)
+    return Problem(Y, rows, scatter, states, float(second.weight), mean, centre, constant, lightest)
+
+
+def _constant_columns(Y, weights) -> np.ndarray:
+    """bool p: one and the same value in every row that counts."""
+    counted = slice(None) if weights is None else weights > 0
+    suspects = np.flatnonzero(np.ptp(Y[counted][:1000], axis=0) == 0)
+    constant = np.zeros(Y.shape[1], bool)
+    constant[suspects] = np.ptp(Y[:, suspects][counted], axis=0) == 0
+    return constant
 
 
 def _rotate(rows: ArrayRows, states, mean, weight, ridge):

@@ -20,9 +20,9 @@ _WARD_ROWS = 3_000
 
 
 def distinct_rows(Y: np.ndarray, weights: np.ndarray | None):
-    """Equal rows merged, in an order that does not depend on that of the rows: (rows, weights, index of each row).
+    """Equal rows merged, in an order that does not depend on that of the rows.
 
-    Rows of weight 0 count for nothing.
+    Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0).
     """
     n, p = Y.shape
     w = np.ones(n) if weights is None else weights
@@ -37,10 +37,9 @@ def distinct_rows(Y: np.ndarray, weights: np.ndarray | None):
     index = np.empty(n, int)
     index[order] = group
     merged = np.bincount(index, weights=w, minlength=group[-1] + 1)
-    rows = Y[order[new]]
     present = merged > 0
     renumber = np.cumsum(present) - 1
-    return rows[present], merged[present], np.where(present[index], renumber[index], -1)
+    return order[new][present], merged[present], np.where(present[index], renumber[index], -1)
 
 
 def _sample(Y, weights, size, rng):
@@ -57,7 +56,8 @@ def kmeans_start(problem, n_clusters: int, rng: np.random.RandomState) -> np.nda
     Y, weights = rows.Y, rows.weights
     exact = Y.size <= _EXACT_ELEMENTS
     if exact:
-        sample, sample_weights, index = distinct_rows(Y, weights)
+        chosen, sample_weights, index = distinct_rows(problem.source, weights)
+        sample = Y[chosen]
     else:
         sample, sample_weights = _sample(Y, weights, _SAMPLE_ROWS, rng)
     kmeans = KMeans(n_clusters, n_init=1, random_state=rng)
@@ -133,9 +133,9 @@ def ward_start(problem, n_clusters: int, rng: np.random.RandomState) -> np.ndarr
     """Labels of Ward's hierarchical clustering (of a sample when there are many rows, then by nearest mean)."""
     rows = problem.rows
     if rows.Y.size <= _EXACT_ELEMENTS:
-        sample, weights, index = distinct_rows(rows.Y, rows.weights)
-        if len(sample) <= _WARD_ROWS:
-            labels = ward_labels(sample - rows.centre, weights, n_clusters)
+        chosen, weights, index = distinct_rows(problem.source, rows.weights)
+        if len(chosen) <= _WARD_ROWS:
+            labels = ward_labels(rows.Y[chosen] - rows.centre, weights, n_clusters)
             return np.where(index >= 0, labels[index], 0)
     sample, weights = _sample(rows.Y, rows.weights, _WARD_ROWS, rng)
     sample = sample - rows.centre

@@ -30,19 +30,19 @@ def orthonormal(between: Between, d: int) -> np.ndarray:
     H, G = between.H, between.solved.copy()  # G = P H
     axes = np.zeros((len(H), 0))
     solved_axes = np.zeros((len(H), 0))
-    first = None
     for j in range(d):
         M = H.T @ G
         values, vectors = np.linalg.eigh((M + M.T) / 2)
-        first = values[-1] if first is None else first
-        if values[-1] <= RANK_TOLERANCE * first or values[-1] <= 0:
+        if j == 0:  # as many axes as S_B has directions: further ones would only repeat them
+            d = min(d, int((values > RANK_TOLERANCE * max(values[-1], 0)).sum()))
+        if j >= d or values[-1] <= 0:
             break
         axis = G @ vectors[:, -1]
         axis -= axes @ (axes.T @ axis)  # exact arithmetic would leave nothing to remove
         axis /= np.linalg.norm(axis)
         axes = np.column_stack([axes, axis])
         if j == d - 1:
-            break
+            break  # the last axis restricts no other
         solved_axes = np.column_stack([solved_axes, between.scatter.solve(axis)])
         G = between.solved - solved_axes @ np.linalg.solve(axes.T @ solved_axes, axes.T @ between.solved)
     return axes

@@ -54,6 +54,8 @@ class FStep:
     _warm: dict = field(default_factory=dict)
 
     def __call__(self, between: Between) -> Axes:
+        if self.d == 0:  # one group: nothing to discriminate
+            return Axes(np.zeros((len(between.H), 0)))
         dense = DISCRIMINANTS[self.discriminant]
         if self.method is None or np.all(self.sparsity == 1):
             axes = dense(between, self.d)

@@ -44,7 +44,7 @@ class Parameters:
         z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
         z *= z
         out = residuals / self.noises[:, None]
-        out += z.reshape(K, d, -1).sum(axis=1)
+        out += z.reshape(K, d, z.shape[1]).sum(axis=1)
         out *= -0.5
         out += self.constants[:, None]
         return out

@@ -20,7 +20,7 @@ import numpy as np
 from .between import Between
 from .discriminant import discriminant_vectors
 from .sparse_result import SparseResult
-from .sparse_two_step import lasso_per_axis
+from .sparse_two_step import l1_budgets, lasso_per_axis
 
 __all__ = ["sparse_regression"]
 
@@ -43,16 +43,17 @@ def sparse_regression(between: Between, d, sparsity, dense, *, scale_penalty=Fal
     FA = root[:, :d]
     if len(warm) == d:  # the last iteration's B is nearer to this one's than the dense start
         FA = _rotate(root, H.T @ np.column_stack([warm[j] for j in range(d)]))[0]
-    scale = scatter.variable_scales()[:, None] if scale_penalty else 1.0
-    budgets = sparsity[:d] * np.abs(scale * full).sum(axis=0)
+    budgets = l1_budgets(scatter, full, sparsity, scale_penalty)
     loadings, gap, history = full, 0.0, []
     for _ in range(MAX_SWEEPS):
         targets = H @ FA
-        current = scatter.to_variables(between.solved @ FA) if np.any(sparsity == 1) else None
-        following, gap = _b_step(scatter, targets, current, budgets, scale_penalty, warm)
+        # the solutions without a budget are needed only where there is none
+        current = full if np.isfinite(budgets).all() else scatter.to_variables(between.solved @ FA)
+        following, gap, total = lasso_per_axis(scatter, targets, current, budgets, scale_penalty, warm)
         C = H.T @ following  # K x d
         FA, A = _rotate(root, C)
-        history.append(_objective(root, C, A, following, scatter))
+        # |F - A C'|^2 + sum_j b_j'S_W b_j, with b'S_Wb = b'Sb - |H'b|^2
+        history.append(float(np.sum((root.T - A @ C.T) ** 2) + total - np.sum(C**2)))
         moved = np.linalg.norm(following - loadings)
         loadings = following
         if moved <= TOLERANCE * np.linalg.norm(loadings):
@@ -65,16 +66,3 @@ def _rotate(root, C):
     u, _, vt = np.linalg.svd(root.T @ C, full_matrices=False)
     A = u @ vt
     return root @ A, A
-
-
-def _b_step(scatter, targets, current, budgets, scale_penalty, warm):
-    if current is None:
-        current = np.full_like(targets, np.inf)  # every budget binds
-    return lasso_per_axis(scatter, targets, current, budgets, scale_penalty, warm)
-
-
-def _objective(root, C, A, B, scatter) -> float:
-    """|F - A C'|^2 + sum_j b_j'S_W b_j, with b'S_Wb = b'Sb - |H'b|^2."""
-    active = np.flatnonzero(B.any(axis=1))
-    total = sum(b @ scatter.gram.times(active, b)[active] for b in B[active].T)
-    return float(np.sum((root.T - A @ C.T) ** 2) + total - np.sum(C**2))

@@ -16,13 +16,13 @@ from ..solvers.gram import ScaledGram
 from .between import Between
 from .sparse_result import SparseResult
 
-__all__ = ["lasso_per_axis", "sparse_two_step"]
+__all__ = ["l1_budgets", "lasso_per_axis", "sparse_two_step"]
 
 
 def lasso_per_axis(scatter, targets, full, budgets, scale_penalty, warm: dict):
-    """Solve the d l1 problems with Gram matrix S. `warm` maps axis -> last solution and is updated.
+    """Solve the d l1 problems with Gram matrix S: (loadings, optimality gap, sum of b'Sb).
 
-    With `scale_penalty` the penalty weighs each coefficient by its variable's standard deviation, as programs that
+    `full` are the solutions without a budget. `warm` maps axis -> last solution and is updated. With `scale_penalty` the penalty weighs each coefficient by its variable's standard deviation, as programs that
     standardise the predictors do.
     """
     gram, scale = scatter.gram, 1.0
@@ -30,16 +30,27 @@ def lasso_per_axis(scatter, targets, full, budgets, scale_penalty, warm: dict):
         scale = scatter.variable_scales()
         gram = ScaledGram(gram, scale)
     loadings = np.empty_like(full)
-    gap = 0.0
+    gap = quadratic = 0.0
     for j in range(full.shape[1]):
-        if budgets[j] >= np.abs(scale * full[:, j]).sum():
+        if np.isinf(budgets[j]):
             loadings[:, j] = full[:, j]
+            quadratic += targets[:, j] @ full[:, j]
             continue
         start = warm.get(j)
         solution = l1_budget.solve(gram, targets[:, j] / scale, budgets[j], warm=None if start is None else start * scale)
         loadings[:, j] = warm[j] = solution.coefficients / scale
         gap = max(gap, solution.gap)
-    return loadings, gap
+        # at the optimum S b = g - lambda sign(b), so b'Sb = g'b - lambda |b|_1
+        norm = np.abs(scale * loadings[:, j]).sum()
+        quadratic += targets[:, j] @ loadings[:, j] - solution.multiplier * norm
+    return loadings, gap, float(quadratic)
+
+
+def l1_budgets(scatter, full, sparsity, scale_penalty) -> np.ndarray:
+    """t_j = s_j times the l1 norm of the full solution; a share of 1 never binds."""
+    scale = scatter.variable_scales()[:, None] if scale_penalty else 1.0
+    shares = sparsity[: full.shape[1]]
+    return np.where(shares == 1, np.inf, shares * np.abs(scale * full).sum(axis=0))
 
 
 def sparse_two_step(between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None) -> SparseResult:
@@ -47,7 +58,6 @@ def sparse_two_step(between: Between, d, sparsity, dense, *, scale_penalty=False
     axes = dense(between, d)
     full = scatter.to_variables(axes)
     targets = scatter.to_variables(scatter.times(axes))
-    scale = scatter.variable_scales()[:, None] if scale_penalty else 1.0
-    budgets = sparsity[: full.shape[1]] * np.abs(scale * full).sum(axis=0)
-    loadings, gap = lasso_per_axis(scatter, targets, full, budgets, scale_penalty, {} if warm is None else warm)
+    budgets = l1_budgets(scatter, full, sparsity, scale_penalty)
+    loadings, gap, _ = lasso_per_axis(scatter, targets, full, budgets, scale_penalty, {} if warm is None else warm)
     return SparseResult(loadings, gap)

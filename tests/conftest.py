@@ -1,0 +1,42 @@
+import os
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from fisherem import datasets
+
+
+@pytest.fixture(scope="session")
+def iris():
+    X, y = datasets.load("iris")
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="session")
+def wine():
+    X, y = datasets.load("wine")
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def real_table():
+    """A loader of the real tables; skips with the reason where they are not to be had."""
+
+    def load(name):
+        if not os.environ.get("FISHEREM_DATA"):
+            pytest.skip(f"{name} needs the real tables: set FISHEREM_DATA to their folder")
+        return datasets.load(name)
+
+    return load
+
+
+@pytest.fixture
+def groups():
+    """Three overlapping groups in 8 correlated variables with an offset, with soft posteriors: (Y, T)."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(3, size=120)
+    mixing = rng.normal(size=(8, 8))
+    Y = (rng.normal(size=(120, 8)) + 2 * rng.normal(size=(3, 8))[labels]) @ mixing + 10
+    T = rng.dirichlet(np.ones(3), size=120) + 3 * (labels[:, None] == np.arange(3))
+    return Y, T / T.sum(axis=1, keepdims=True)
