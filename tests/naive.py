@@ -19,10 +19,10 @@ def accuracy(truth, labels):
 def weighted_groups(Y, T):
     """n_k, m_k and C_k of every group."""
     n_k = T.sum(axis=0)
-    means = np.array([sum(t[k] * y for t, y in zip(T, Y)) / n_k[k] for k in range(T.shape[1])])
+    means = np.array([sum(t[k] * y for t, y in zip(T, Y, strict=True)) / n_k[k] for k in range(T.shape[1])])
     covariances = np.array(
         [
-            sum(t[k] * np.outer(y - means[k], y - means[k]) for t, y in zip(T, Y)) / n_k[k]
+            sum(t[k] * np.outer(y - means[k], y - means[k]) for t, y in zip(T, Y, strict=True)) / n_k[k]
             for k in range(T.shape[1])
         ]
     )
@@ -34,8 +34,8 @@ def scatters(Y, T):
     n_k, means, covariances = weighted_groups(Y, T)
     overall = Y.mean(axis=0)
     total = sum(np.outer(y - overall, y - overall) for y in Y) / len(Y)
-    between = sum(n * np.outer(m - overall, m - overall) for n, m in zip(n_k, means)) / len(Y)
-    within = sum(n * C for n, C in zip(n_k, covariances)) / len(Y)
+    between = sum(n * np.outer(m - overall, m - overall) for n, m in zip(n_k, means, strict=True)) / len(Y)
+    within = sum(n * C for n, C in zip(n_k, covariances, strict=True)) / len(Y)
     return total, between, within
 
 

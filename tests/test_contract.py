@@ -73,7 +73,7 @@ def test_clone_pickle_joblib(frame, estimator, tmp_path):
         np.testing.assert_array_equal(copy.transform(frame), model.transform(frame))
 
 
-@pytest.mark.parametrize("init", ["kmeans", "ward"])
+@pytest.mark.parametrize("init", ["kmeans", "ward", "random"])
 @pytest.mark.parametrize("estimator", [FisherEM(random_state=0), SparseFisherEM(random_state=0, method="svd")])
 def test_a_weight_of_two_is_the_row_twice(wine, estimator, init):
     X, _ = wine
@@ -101,7 +101,9 @@ def test_weights_also_in_the_wide_case():
     np.testing.assert_array_equal(weighted.support_, twice.support_)
 
 
-@pytest.mark.parametrize("estimator", [FisherEM(model="DkBk"), SparseFisherEM(model="AkB"), SparseFisherEM(method="svd")])
+@pytest.mark.parametrize(
+    "estimator", [FisherEM(model="DkBk"), SparseFisherEM(model="AkB"), SparseFisherEM(method="svd")]
+)
 def test_posteriors_are_those_of_scipys_normal_density(wine, estimator):
     X, _ = wine
     model = clone(estimator).set_params(random_state=0).fit(X[:150])
@@ -181,7 +183,9 @@ def test_selector_in_a_pipeline(frame):
     assert 0 < kept.shape[1] < 13
     assert isinstance(kept, pd.DataFrame)
     weighted = SelectDiscriminative(SparseFisherEM(random_state=0)).fit(frame, sample_weight=np.ones(178))
-    np.testing.assert_array_equal(weighted.get_support(), SelectDiscriminative(SparseFisherEM(random_state=0)).fit(frame).get_support())
+    np.testing.assert_array_equal(
+        weighted.get_support(), SelectDiscriminative(SparseFisherEM(random_state=0)).fit(frame).get_support()
+    )
 
 
 def test_selector_needs_an_estimator_that_selects(frame):
@@ -195,7 +199,7 @@ def test_starts_of_every_kind_and_the_best_is_kept(wine):
     X, y = wine
     posteriors = np.eye(3)[y] * 0.8 + 0.2 / 3
     for init in ("kmeans", "random", "ward", y, np.array(["a", "b", "c"])[y], posteriors):
-        model = FisherEM(init=init, random_state=0, n_init=3).fit(X)
+        model = FisherEM(init=init, random_state=0, n_init=3, model="AkB").fit(X)
         assert model.labels_.shape == (178,)
         records = [r for r in model.starts_ if np.isfinite(r["log_likelihood"])]
         assert len(model.starts_) == (3 if isinstance(init, str) and init != "ward" else 1)

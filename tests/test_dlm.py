@@ -80,7 +80,10 @@ def test_constraints_tie_what_they_say():
     roots = rng.normal(size=(3, 2, 4))
     covariances, shares = roots @ roots.transpose(0, 2, 1), np.array([0.5, 0.3, 0.2])
     pooled = 0.5 * covariances[0] + 0.3 * covariances[1] + 0.2 * covariances[2]
-    tied = {name.removesuffix("k").removesuffix("B"): m.covariance.constrain(covariances, shares) for name, m in MODELS.items()}
+    tied = {
+        name.removesuffix("k").removesuffix("B"): m.covariance.constrain(covariances, shares)
+        for name, m in MODELS.items()
+    }
     for k in range(3):
         np.testing.assert_allclose(tied["Dk"][k], covariances[k])
         np.testing.assert_allclose(tied["D"][k], pooled)

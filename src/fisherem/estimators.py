@@ -58,8 +58,9 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         The number of axes d; by default K - 1, and at most p - 1.
     init : {"kmeans", "random", "ward"} or array, default="kmeans"
         Where to start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
-    n_init : int, default=5
-        Starts for "kmeans" and "random"; the fit with the highest likelihood is kept.
+    n_init : int, default=10
+        Starts for "kmeans" and "random"; the fit with the highest likelihood is kept. For "kmeans" the first is the
+        best of ten k-means runs, then come runs that ended elsewhere, then random partitions.
     max_iter : int, default=200
         The limit of iterations per start.
     tol : float, default=1e-4
@@ -95,7 +96,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         discriminant="orthonormal",
         n_axes=None,
         init="kmeans",
-        n_init=5,
+        n_init=10,
         max_iter=200,
         tol=1e-4,
         stopping="aitken",
@@ -329,7 +330,7 @@ class SparseFisherEM(FisherEM):
         discriminant="orthonormal",
         n_axes=None,
         init="kmeans",
-        n_init=5,
+        n_init=10,
         max_iter=200,
         tol=1e-4,
         stopping="aitken",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 
 import numpy as np
@@ -26,7 +27,7 @@ def check_one_of(name: str, value, options) -> None:
 
 def check_number(name: str, value, *, integer=False, least=None, above=None, most=None) -> None:
     kind = numbers.Integral if integer else numbers.Real
-    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and np.isfinite(value)
+    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
     good = good and (least is None or value >= least) and (above is None or value > above)
     if not (good and (most is None or value <= most)):
         limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
@@ -109,7 +110,7 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
         return None
     n = _num_samples(X)
     if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(n, float(sample_weight))
+        sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
@@ -134,9 +135,7 @@ def check_clusters(n_clusters, X: np.ndarray, weights) -> None:
         seen.add(X[i].tobytes())
         if len(seen) >= n_clusters:
             return
-    raise ValueError(
-        f"X has only {len(seen)} distinct rows, fewer than n_clusters={n_clusters}: lower n_clusters"
-    )
+    raise ValueError(f"X has only {len(seen)} distinct rows, fewer than n_clusters={n_clusters}: lower n_clusters")
 
 
 def check_init(init, n: int, n_clusters: int):

@@ -41,14 +41,16 @@ def test_m_step_maximises_Q_and_is_the_papers(groups, name):
     """Eqs (8)-(12) tied as the model says; and no nearby parameters of the same model give a larger Q (eq. 8)."""
     Y, T = groups
     p, d = Y.shape[1], 2
-    _, _, U, sums, parameters, _ = one_iteration(Y, T, name)
+    _, _, U, _, parameters, _ = one_iteration(Y, T, name)
     n_k, _, covariances = weighted_groups(Y, T)
     shares = n_k / len(Y)
     latent = np.array([U.T @ C @ U for C in covariances])
     noise = np.array([(np.trace(C) - np.trace(L)) / (p - d) for C, L in zip(covariances, latent, strict=True)])
     model = MODELS[name]
     np.testing.assert_allclose(parameters.proportions, shares)
-    np.testing.assert_allclose(parameters.covariances, model.covariance.constrain(latent, shares), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        parameters.covariances, model.covariance.constrain(latent, shares), rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_allclose(parameters.noises, model.noise.constrain(noise, shares))
 
     def Q(covs, noises):

@@ -15,9 +15,23 @@ def problem(wine):
 
 @pytest.mark.parametrize("name", STARTS)
 def test_starts_fill_every_group(problem, name):
-    labels = STARTS[name](problem, 4, np.random.RandomState(0))
-    assert labels.shape == (178,)
-    assert set(labels) == {0, 1, 2, 3}
+    starts = STARTS[name](problem, 4, 5, np.random.RandomState(0))
+    assert len(starts) == (1 if name == "ward" else 5)
+    for labels in starts:
+        assert labels.shape == (178,)
+        assert set(labels) == {0, 1, 2, 3}
+
+
+def test_kmeans_starts_are_different_and_the_best_comes_first(iris):
+    X, _ = iris
+    starts = STARTS["kmeans"](prepare(X, ridge=1e-3), 3, 6, np.random.RandomState(0))
+
+    def inertia(labels):
+        return sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
+
+    assert inertia(starts[0]) == pytest.approx(139.82, abs=0.3)  # the best that k-means knows on this table
+    for i, labels in enumerate(starts):
+        assert all(adjusted_rand_score(labels, other) < 0.95 for other in starts[:i])
 
 
 @pytest.mark.parametrize("K", [2, 3, 7])
@@ -56,5 +70,5 @@ def test_large_data_start_from_a_sample(monkeypatch, name):
     monkeypatch.setattr(start, "_SAMPLE_ROWS", 500)
     monkeypatch.setattr(start, "_WARD_ROWS", 500)
     for data in (Y, Y.astype(np.float32)):
-        labels = STARTS[name](prepare(data, ridge=1e-3), 3, np.random.RandomState(0))
+        labels = STARTS[name](prepare(data, ridge=1e-3), 3, 1, np.random.RandomState(0))[0]
         assert adjusted_rand_score(truth, labels) > 0.95

@@ -79,7 +79,7 @@ def test_low_rank_gram_is_the_elastic_net_for_n_below_p(share):
     n, p, ridge = 15, 80, 0.05
     X = rng.normal(size=(n, p))
     y = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=n)
-    u, s, vt = np.linalg.svd(X, full_matrices=False)
+    _, s, vt = np.linalg.svd(X, full_matrices=False)
     low, dense = LowRankGram(vt.T, s**2 / n, ridge), DenseGram(X.T @ X / n + ridge * np.eye(p))
     g = X.T @ y / n
     budget = share * np.abs(np.linalg.solve(dense.matrix, g)).sum()
@@ -87,15 +87,20 @@ def test_low_rank_gram_is_the_elastic_net_for_n_below_p(share):
     np.testing.assert_allclose(solution.coefficients, solve(dense, g, budget).coefficients, atol=1e-8)
     assert solution.gap < 1e-8
     alpha = solution.multiplier + ridge
-    other = enet_path(
-        X, y, l1_ratio=solution.multiplier / alpha, alphas=[alpha], tol=1e-10, max_iter=1_000_000
-    )[1][:, 0]
+    other = enet_path(X, y, l1_ratio=solution.multiplier / alpha, alphas=[alpha], tol=1e-10, max_iter=1_000_000)[1][
+        :, 0
+    ]
     np.testing.assert_allclose(solution.coefficients, other, atol=1e-5)
 
 
 def test_gram_matrices_agree_with_the_matrix_written_out():
     rng = np.random.default_rng(1)
-    V, e, ridge, scale = np.linalg.qr(rng.normal(size=(12, 4)))[0], np.array([3.0, 2, 1, 0.5]), 0.1, rng.random(12) + 0.5
+    V, e, ridge, scale = (
+        np.linalg.qr(rng.normal(size=(12, 4)))[0],
+        np.array([3.0, 2, 1, 0.5]),
+        0.1,
+        rng.random(12) + 0.5,
+    )
     written = V * e @ V.T + ridge * np.eye(12)
     for gram, matrix in (
         (DenseGram(written), written),

@@ -17,7 +17,9 @@ def by_bisection(a, bound):
     if np.abs(unit(0)).sum() <= bound:
         return unit(0)
     top = np.sort(np.abs(a))[-2:].mean()  # only the largest is left beyond the second
-    return unit(brentq(lambda delta: np.abs(unit(delta)).sum() - bound, 0, max(top, np.abs(a).max() * (1 - 1e-12)), xtol=1e-14))
+    return unit(
+        brentq(lambda delta: np.abs(unit(delta)).sum() - bound, 0, max(top, np.abs(a).max() * (1 - 1e-12)), xtol=1e-14)
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -27,7 +27,7 @@ def test_factored_scatters_are_the_papers(groups):
 def test_soft_H_W_is_not_a_factor_of_S_W(groups):
     """The paper's H_W H_W' = S_W holds for hard partitions only: see docs/departures.md."""
     Y, T = groups
-    hard = (T == T.max(axis=1, keepdims=True)).astype(float)
+    hard = (T.max(axis=1, keepdims=True) == T).astype(float)
 
     def difference(T):
         means = (T.T @ Y) / T.sum(axis=0)[:, None]

@@ -51,7 +51,7 @@ def test_two_step_is_the_lasso_of_the_projected_data(groups):
 
 def test_regression_alternates_the_papers_problem_with_its_own_matrices(groups):
     """Algorithm 2 with Cholesky factors of S_W and p x p matrices, as the paper writes it, against the K x K form."""
-    total, S_B, S_W = scatters(*groups)
+    _, S_B, S_W = scatters(*groups)
     ours = between_of(*groups)
     result = sparse_regression(ours, 2, HALF, None)
     H = ours.H
@@ -66,9 +66,9 @@ def test_regression_alternates_the_papers_problem_with_its_own_matrices(groups):
     A = polar(np.linalg.solve(R.T, S_B @ B))
     full = np.linalg.solve(S_B + S_W, S_B @ np.linalg.solve(R, A))  # eq. for B-hat with rho = 1
     budgets = 0.4 * np.abs(full).sum(axis=0)
-    for _ in range(60):
+    for _ in range(40):
         g = S_B @ np.linalg.solve(R, A)
-        B = np.column_stack([naive_budget_lasso(S_B + S_W, g[:, j], budgets[j], 3000) for j in range(2)])
+        B = np.column_stack([naive_budget_lasso(S_B + S_W, g[:, j], budgets[j], 800) for j in range(2)])
         A = polar(np.linalg.solve(R.T, S_B @ B))
 
     def objective(B):
@@ -145,23 +145,29 @@ def test_one_share_per_axis(wine, method):
 
 
 def test_axes_that_collapse_onto_one_variable_are_dropped():
-    """Three groups along one variable: both sparse axes want it, and only one direction is left."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(300) % 3
-    Y = rng.normal(size=(300, 5))
-    Y[:, 2] += 5 * labels
-    axes = FStep("svd", 2, "two-step", np.full(2, 0.02))(between_of(Y, (labels[:, None] == np.arange(3)).astype(float), 1e-3))
-    if axes.d == 1:
-        assert axes.dropped == (1,)
-    copies = FStep("svd", 2, "svd", np.full(2, 0.01))
+    """S_B on one variable only: the second penalised axis finds nothing, and Procrustes must not invent one."""
+    problem = prepare(np.random.default_rng(0).normal(size=(300, 5)), ridge=1e-3)
     H = np.zeros((5, 3))
-    H[2] = [1, -1, 0.5]  # rank one: the second penalised axis finds nothing
-    problem = prepare(Y, ridge=1e-3)
-    ours = Between(H, problem.scatter.solve(H), problem.scatter)
-    only = copies(ours)
+    H[2] = [1, -1, 0.5]
+    only = FStep("svd", 2, "svd", np.full(2, 0.01))(Between(H, problem.scatter.solve(H), problem.scatter))
     assert only.d == 1
     assert only.dropped == (1,)
     np.testing.assert_array_equal(only.sparse[:, 0] != 0, np.arange(5) == 2)
+
+
+def test_dropped_axes_show_in_the_history():
+    """Three groups along one variable: both sparse axes want it; the fit goes on with one axis and says so."""
+    from fisherem import SparseFisherEM
+
+    labels = np.arange(300) % 3
+    Y = np.random.default_rng(0).normal(size=(300, 5))
+    Y[:, 2] += 6 * labels
+    model = SparseFisherEM(3, model="AkB", sparsity=0.02, init=labels).fit(Y)
+    assert model.history_[-1]["dropped_axes"] == (1,)
+    assert model.history_[-1]["n_axes"] == 1
+    np.testing.assert_array_equal(model.support_, np.arange(5) == 2)
+    assert model.transform(Y).shape == (300, 1)
+    assert np.isfinite(model.bic_)
 
 
 @pytest.mark.parametrize("method", ["two-step", "regression"])

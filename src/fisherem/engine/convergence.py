@@ -47,4 +47,4 @@ class FisherStop:
         return change < self.tol
 
 
-STOPPING = {"aitken": AitkenStop, "fisher": FisherStop}
+STOPPING: dict[str, type[AitkenStop] | type[FisherStop]] = {"aitken": AitkenStop, "fisher": FisherStop}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,7 @@ def run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Set
 
 
 def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Settings, phase: str) -> Fit:
-    stop = STOPPING[settings.stopping](settings.tol)
+    stop: Callable[[float, float], bool] = STOPPING[settings.stopping](settings.tol)
     floor = settings.variance_floor * problem.floor_unit
     sums = problem.group_sums(states)
     history: list[dict] = []

@@ -43,13 +43,10 @@ class Specification:
 
 
 def starting_points(problem: Problem, spec: Specification) -> list[np.ndarray]:
-    """Labels or posteriors to start from; each drawn from a stream of its own, so their order does not matter."""
+    """Labels or posteriors to start from."""
     if not isinstance(spec.init, str):
         return [spec.init]
-    if spec.init == "ward":  # deterministic: repeating it would repeat the fit
-        return [STARTS["ward"](problem, spec.n_clusters, check_random_state(0))]
-    seeds = check_random_state(spec.random_state).randint(np.iinfo(np.int32).max, size=spec.n_init)
-    return [STARTS[spec.init](problem, spec.n_clusters, np.random.RandomState(seed)) for seed in seeds]
+    return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, check_random_state(spec.random_state))
 
 
 def dense_from(problem: Problem, start: np.ndarray, spec: Specification) -> Fit:

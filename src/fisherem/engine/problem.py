@@ -1,4 +1,4 @@
-"""A data set made ready: rows, covariance and its factor, computed once and shared by everything that is fitted to it."""
+"""A data set made ready: rows, covariance and its factor, computed once and shared by all that is fitted to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blocks import ArrayRows, BlockState
-from .scatter import DenseScatter, RowSpaceScatter
+from .scatter import DenseScatter, RowSpaceScatter, Scatter
 from .statistics import column_moments, group_sums
 
 __all__ = ["Problem", "prepare"]
@@ -25,7 +25,7 @@ class Problem:
 
     source: np.ndarray  # n x p, as given
     rows: ArrayRows
-    scatter: DenseScatter | RowSpaceScatter
+    scatter: Scatter
     states: list[BlockState]  # weights and squared norms of the rows; never with posteriors
     weight: float  # sum of the weights: the n of the formulas
     mean: np.ndarray  # overall mean relative to the centre (rounding, not zero)
@@ -51,7 +51,9 @@ class Problem:
         for state, rows in zip(states, self.rows.slices, strict=True):
             part = start[rows]
             state.posteriors = (
-                np.ascontiguousarray(part.T) if part.ndim == 2 else (part == np.arange(n_clusters)[:, None]).astype(float)
+                np.ascontiguousarray(part.T)
+                if part.ndim == 2
+                else (part == np.arange(n_clusters)[:, None]).astype(float)
             )
         return states
 

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..solvers.gram import DenseGram, LowRankGram
 
-__all__ = ["DenseScatter", "RowSpaceScatter"]
+__all__ = ["DenseScatter", "RowSpaceScatter", "Scatter"]
 
 
 class DenseScatter:
@@ -26,7 +26,8 @@ class DenseScatter:
         self.matrix[np.diag_indices(self.p)] += self.ridge
         # LAPACK itself: the convenient wrappers cost more than a solve with a few right-hand sides
         self._factor, info = dpotrf(self.matrix, lower=1)
-        if info:
+        pivots = np.diagonal(self._factor) ** 2  # what each variable has beyond those before it
+        if info or (pivots <= 1e-10 * np.diagonal(self.matrix)).any():
             raise ValueError(
                 "the covariance matrix of the data is singular (columns that are combinations of others): "
                 f"raise ridge (now {ridge:g})"
@@ -81,3 +82,6 @@ class RowSpaceScatter:
 
     def variable_scales(self):
         return np.sqrt(self.gram.diagonal())
+
+
+Scatter = DenseScatter | RowSpaceScatter

@@ -1,7 +1,7 @@
 """Kernels: what one block of rows contributes to a step. Every result is a monoid (merge with +).
 
-Shapes: a block of m centred rows (m x r); K groups; d axes. Rows stand along the *last* axis of what is kept per row, so
-that reductions over groups run over contiguous memory.
+Shapes: a block of m centred rows (m x r); K groups; d axes. Rows stand along the *last* axis of what is kept per row,
+so that reductions over groups run over contiguous memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Mergeable:
     """A dataclass of sums: merging two adds them field by field."""
 
     def __add__(self, other):
-        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, n) + getattr(other, n) for n in names))
 
 
 @dataclass

@@ -41,7 +41,9 @@ def kkt_violation(gram, g: np.ndarray, b: np.ndarray, multiplier: float) -> floa
     return float(violation.max() / max(np.abs(g).max(), np.finfo(float).tiny))
 
 
-def solve(gram, g: np.ndarray, budget: float, *, warm: np.ndarray | None = None, max_steps: int | None = None) -> L1Solution:
+def solve(
+    gram, g: np.ndarray, budget: float, *, warm: np.ndarray | None = None, max_steps: int | None = None
+) -> L1Solution:
     """The minimiser under the budget. `warm`: a solution of a nearby problem, whose signs are tried first."""
     if budget <= 0 or not np.any(g):
         return L1Solution(np.zeros(gram.p), float(np.abs(g).max(initial=0.0)), 0.0, 0, np.zeros(0, int))
@@ -90,7 +92,6 @@ def _refine(gram, g, budget, warm) -> L1Solution | None:
     return None
 
 
-
 def _homotopy(gram, g, budget, max_steps) -> L1Solution:
     b = np.zeros(gram.p)
     correlation = g.astype(float).copy()  # c = g - G b; on the path |c_A| = lambda
@@ -100,7 +101,7 @@ def _homotopy(gram, g, budget, max_steps) -> L1Solution:
     inside = np.zeros(gram.p, bool)
     inside[first] = True
     history = [multiplier]
-    for step in range(1, max_steps + 1):
+    for _ in range(max_steps):
         signs = np.sign(correlation[active])
         direction = gram.solve(active, signs)  # b_A grows along it as lambda falls by 1
         slope = gram.times(active, direction)  # c falls along it
@@ -134,7 +135,7 @@ def _homotopy(gram, g, budget, max_steps) -> L1Solution:
             active = np.sort(np.append(active, joined))
         if not len(active):
             break
-    return _polish(gram, g, budget, b, multiplier, step, history)
+    return _polish(gram, g, budget, b, multiplier, len(history) - 1, history)
 
 
 def _polish(gram, g, budget, b, multiplier, n_steps, history) -> L1Solution:

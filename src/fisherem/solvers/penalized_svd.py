@@ -73,9 +73,15 @@ def _threshold(size: np.ndarray, bound: float, m: int) -> float | None:
 
 
 def penalized_svd(
-    L: np.ndarray, R: np.ndarray, bound: float, *, warm: np.ndarray | None = None, tol: float = 1e-8, max_iter: int = 500
+    L: np.ndarray,
+    R: np.ndarray,
+    bound: float,
+    *,
+    warm: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 500,
 ) -> PenalizedSVD:
-    """The first penalised singular pair of M = L R', started at the unpenalised one, or at `warm` where that is better."""
+    """The first penalised pair of M = L R', started at the unpenalised one, or at `warm` where that is better."""
     left, right = np.linalg.qr(L, mode="r"), np.linalg.qr(R)
     _, _, vt = np.linalg.svd(left @ right[1].T)
     v = right[0] @ vt[0]

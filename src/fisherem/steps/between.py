@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine.scatter import Scatter
+
 __all__ = ["Between", "fisher_criterion"]
 
 
@@ -15,7 +17,7 @@ class Between:
 
     H: np.ndarray
     solved: np.ndarray  # S^-1 H
-    scatter: object
+    scatter: Scatter
 
     @classmethod
     def of(cls, weights, means, overall_mean, scatter) -> Between:

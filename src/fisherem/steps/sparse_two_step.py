@@ -22,8 +22,9 @@ __all__ = ["l1_budgets", "lasso_per_axis", "sparse_two_step"]
 def lasso_per_axis(scatter, targets, full, budgets, scale_penalty, warm: dict):
     """Solve the d l1 problems with Gram matrix S: (loadings, optimality gap, sum of b'Sb).
 
-    `full` are the solutions without a budget. `warm` maps axis -> last solution and is updated. With `scale_penalty` the penalty weighs each coefficient by its variable's standard deviation, as programs that
-    standardise the predictors do.
+    `full` are the solutions without a budget. `warm` maps axis -> last solution and is updated. With `scale_penalty`
+    the penalty weighs each coefficient by its variable's standard deviation, as programs that standardise the
+    predictors do.
     """
     gram, scale = scatter.gram, 1.0
     if scale_penalty:
@@ -37,7 +38,9 @@ def lasso_per_axis(scatter, targets, full, budgets, scale_penalty, warm: dict):
             quadratic += targets[:, j] @ full[:, j]
             continue
         start = warm.get(j)
-        solution = l1_budget.solve(gram, targets[:, j] / scale, budgets[j], warm=None if start is None else start * scale)
+        solution = l1_budget.solve(
+            gram, targets[:, j] / scale, budgets[j], warm=None if start is None else start * scale
+        )
         loadings[:, j] = warm[j] = solution.coefficients / scale
         gap = max(gap, solution.gap)
         # at the optimum S b = g - lambda sign(b), so b'Sb = g'b - lambda |b|_1

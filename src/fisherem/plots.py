@@ -1,0 +1,99 @@
+"""Pictures for Python users: a data object first, the drawing second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["PALETTE", "ProjectionDisplay"]
+
+# Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+_MARKERS = "os^DvPX*"
+
+
+def _names(model, names, p: int) -> list[str]:
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    return [str(n) for n in names] if names is not None else [f"x{j}" for j in range(p)]
+
+
+@dataclass
+class ProjectionDisplay:
+    """The discriminative subspace: rows by group, an ellipse per group, and the loadings of the variables.
+
+    `points` (n x 2, or n x 1 for a single axis) · `labels` (n) · `centres` (K x 2) · `ellipses` (K x 60 x 2), the
+    contours that hold 95% of each group's density in the plane · `arrows` (m x 2) the loadings of the m variables
+    that are shown · `names` (m) · `axes` the numbers of the two axes.
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    centres: np.ndarray
+    ellipses: np.ndarray
+    arrows: np.ndarray
+    names: list[str]
+    axes: tuple[int, ...]
+
+    @classmethod
+    def from_estimator(cls, model, X, *, axes=(0, 1), names=None, n_arrows=12) -> ProjectionDisplay:
+        """Of a fitted estimator and rows X; at most `n_arrows` variables, the largest loadings first."""
+        check_is_fitted(model)
+        d = model.loadings_.shape[1]
+        if d == 0:
+            raise ValueError("a model of one group has no axes to show")
+        chosen = (0,) if d == 1 else tuple(axes)
+        if max(chosen) >= d or min(chosen) < 0 or len(set(chosen)) != len(chosen):
+            raise ValueError(f"axes must be two different numbers between 0 and {d - 1}; got {axes!r}")
+        loadings = model.loadings_[:, chosen]
+        size = np.linalg.norm(loadings, axis=1)
+        shown = np.argsort(-size, kind="stable")[: min(n_arrows, int((size > 0).sum()))]
+        centres = model.latent_means_[:, chosen]
+        covariances = model.covariances_[:, chosen][:, :, chosen]
+        angle = np.linspace(0, 2 * np.pi, 60)
+        circle = np.column_stack([np.cos(angle), np.sin(angle)])[:, : len(chosen)]
+        radius = np.sqrt(5.991)  # the 95% quantile of chi squared with two degrees of freedom
+        ellipses = centres[:, None] + radius * np.einsum("aj,kij->kai", circle, np.linalg.cholesky(covariances))
+        points = np.asarray(model.transform(X), float)[:, chosen]
+        all_names = _names(model, names, len(loadings))
+        return cls(points, model.predict(X), centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen)
+
+    def plot(self, ax=None, *, group_names=None):
+        """Draw on `ax` (a new figure without it). With one axis, a strip of points per group."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8, 6), layout="constrained")
+        K = len(self.centres)
+        group_names = group_names or [f"group {k}" for k in range(K)]
+        flat = self.points.shape[1] == 1
+        for k in range(K):
+            rows = self.points[self.labels == k]
+            colour, marker = PALETTE[k % len(PALETTE)], _MARKERS[k % len(_MARKERS)]
+            # one axis: spread the rows of a group over a band of its own, evenly and without chance
+            x, y = (rows[:, 0], k + 0.6 * (np.arange(len(rows)) % 17 / 16 - 0.5)) if flat else rows.T
+            label = f"{group_names[k]} ({len(rows)})"
+            ax.scatter(x, y, s=22, c=colour, marker=marker, alpha=0.75, linewidths=0, label=label)
+            if not flat:
+                ax.plot(*self.ellipses[k].T, color=colour, lw=1.2)
+        if flat:
+            ax.set_yticks(range(K), group_names)
+        else:
+            self._draw_arrows(ax)
+            ax.set_ylabel(f"discriminative axis {self.axes[1] + 1}")
+            ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xlabel(f"discriminative axis {self.axes[0] + 1}")
+        ax.legend(frameon=False, loc="best")
+        self.ax_ = ax
+        return self
+
+    def _draw_arrows(self, ax) -> None:
+        middle = self.points.mean(axis=0)
+        reach = 0.45 * np.abs(self.points - middle).max() / np.linalg.norm(self.arrows, axis=1).max()
+        for tip, name in zip(middle + reach * self.arrows, self.names, strict=True):
+            ax.annotate("", tip, middle, arrowprops={"arrowstyle": "-|>", "color": "0.35", "lw": 1.1})
+            side = "left" if tip[0] >= middle[0] else "right"
+            outside = middle + 1.06 * (tip - middle)
+            ax.annotate(name, outside, color="0.2", fontsize=9, ha=side, va="center")
