@@ -67,3 +67,60 @@ def test_demo(tmp_path, capsys):
     assert "BIC" in out
     assert str(path) in out
     plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def searched():
+    from fisherem import ModelSearch
+
+    X, _ = datasets.simulate(200, 1.7, random_state=0)
+    return ModelSearch(SparseFisherEM(random_state=0), n_clusters=[2, 3], models=["DB", "AkB"], n_init=1, n_jobs=1).fit(
+        X
+    )
+
+
+def test_criterion_display(searched):
+    from fisherem.plots import CriterionDisplay
+
+    data = CriterionDisplay.from_search(searched)
+    assert list(data.values.index) == [2, 3]
+    assert set(data.values.columns) == {"DB", "AkB"}
+    K, model = data.best
+    dense = searched.results_[searched.results_["method"] == "dense"]
+    assert data.values.loc[K, model] == dense["bic"].max()
+    assert CriterionDisplay.from_search(searched, "icl").criterion == "icl"
+    assert len(data.plot().ax_.lines) == 3
+    plt.close("all")
+
+
+def test_path_display(searched):
+    from fisherem import ModelSearch
+    from fisherem.plots import PathDisplay
+
+    data = PathDisplay.from_search(searched)
+    assert data.table["sparsity"].is_monotonic_increasing
+    assert list(data.sizes.index) == sorted(data.table["sparsity"])
+    np.testing.assert_array_equal((data.sizes > 0).sum(axis=1), data.table["n_selected"])
+    assert data.chosen == searched.best_params_["sparsity"]
+    assert len(data.plot().axes_) == 3
+    plt.close("all")
+    with pytest.raises(ValueError, match="no path with axis_weights='none'"):
+        PathDisplay.from_search(searched, "none")
+    dense = ModelSearch(FisherEM(random_state=0), n_clusters=[2], models=["DB"], n_jobs=1, n_init=1)
+    with pytest.raises(ValueError, match="no sparsity path"):
+        PathDisplay.from_search(dense.fit(datasets.simulate(60, random_state=0)[0]))
+
+
+def test_stability_display():
+    from fisherem import Stability
+    from fisherem.plots import StabilityDisplay
+
+    result = Stability(
+        np.array([0.2, 1.0, 0.8]), np.array([False, True, True]), ["a", "b", "c"], np.array([2, 2]), np.ones(2),
+        np.array([0.5, 0.7]), [],
+    )  # fmt: skip
+    data = StabilityDisplay.from_stability(result, threshold=0.9, n_variables=2)
+    assert list(data.table["variable"]) == ["b", "c"]
+    assert data.bound == pytest.approx(4 / (0.8 * 3))
+    assert "refits agree 0.60" in data.plot().ax_.get_title()
+    plt.close("all")

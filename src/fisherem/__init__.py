@@ -10,13 +10,18 @@ _HOME = {
     "FisherEM": "estimators",
     "SparseFisherEM": "estimators",
     "SelectDiscriminative": "selection",
+    "ModelSearch": "search",
+    "Stability": "subsampling",
+    "stability": "subsampling",
 }
-__all__ = ["FisherEM", "SelectDiscriminative", "SparseFisherEM", "datasets"]
+__all__ = ["FisherEM", "ModelSearch", "SelectDiscriminative", "SparseFisherEM", "Stability", "datasets", "stability"]
 
 if TYPE_CHECKING:
     from . import datasets
     from .estimators import FisherEM, SparseFisherEM
+    from .search import ModelSearch
     from .selection import SelectDiscriminative
+    from .subsampling import Stability, stability
 
 
 def __getattr__(name: str):

@@ -21,7 +21,7 @@ from .engine.problem import Problem, prepare
 from .engine.start import STARTS
 from .engine.statistics import Projection, column_moments, expect, project
 from .steps.discriminant import DISCRIMINANTS
-from .steps.f_step import SPARSE_METHODS, FStep
+from .steps.f_step import AXIS_WEIGHTS, SPARSE_METHODS, FStep
 from .steps.m_step import Parameters
 from .validation import (
     check_clusters,
@@ -317,6 +317,10 @@ class SparseFisherEM(FisherEM):
     scale_penalty : bool, default=False
         Weigh the l1 penalty of "two-step" and "regression" by the variables' standard deviations, as programs that
         standardise the predictors do. No effect on standardised data.
+    axis_weights : {"equal", "relevance"}, default="equal"
+        "equal" uses `sparsity` for every axis. With "relevance" the share of axis j is
+        sparsity^(gamma_1 / gamma_j), gamma_j being the axis's part of Fisher's criterion: axes that tell little
+        about the groups are made sparser (the paper's first idea for further work).
 
     The other parameters, and the attributes, are those of `FisherEM`; in addition `sparse_loadings_` (p, d) holds the
     loadings before they are made orthonormal: their zeros are what the criteria count.
@@ -342,6 +346,7 @@ class SparseFisherEM(FisherEM):
         sparsity=0.1,
         start="fisher-em",
         scale_penalty=False,
+        axis_weights="equal",
     ):
         super().__init__(
             n_clusters,
@@ -362,11 +367,13 @@ class SparseFisherEM(FisherEM):
         self.sparsity = sparsity
         self.start = start
         self.scale_penalty = scale_penalty
+        self.axis_weights = axis_weights
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("method", self.method, SPARSE_METHODS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
+        check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         if not isinstance(self.scale_penalty, (bool, np.bool_)):
             raise ValueError(f"scale_penalty must be True or False; got {self.scale_penalty!r}")
 
@@ -378,4 +385,5 @@ class SparseFisherEM(FisherEM):
             sparsity=check_sparsity(self.sparsity, spec.d),
             start=self.start,
             scale_penalty=bool(self.scale_penalty),
+            axis_weights=self.axis_weights,
         )

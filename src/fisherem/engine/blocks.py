@@ -134,6 +134,16 @@ class ArrayRows:
         self._pool: ThreadPoolExecutor | None = None
         self._limited = False
 
+    def __getstate__(self):
+        """Threads and their buffers stay where they are: only the rows travel."""
+        kept = self.__dict__.copy()
+        del kept["_buffers"]
+        return {**kept, "_only": None, "_pool": None, "_limited": False}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._buffers = threading.local()
+
     def recentre(self, centre: np.ndarray) -> None:
         self.centre = centre
         self._only = None

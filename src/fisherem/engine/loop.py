@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .convergence import STOPPING
 from .problem import Problem
 from .statistics import Projection, expect, project, split_group
 
-__all__ = ["Fit", "Settings", "run"]
+__all__ = ["Fit", "Settings", "restore", "run"]
 
 # A group with less than one observation (up to rounding of its posteriors) has collapsed.
 _LEAST_OBSERVATIONS = 0.999
@@ -130,12 +130,15 @@ def _return_to_best(problem: Problem, recent: deque[Fit], reason: str) -> Fit:
     """Without convergence the last iterate is arbitrary: go back to the most likely one of the last window."""
     fit = max(recent, key=lambda f: f.log_likelihood)
     fit.stop_reason = reason
-    if fit is not recent[-1]:
-        for state in fit.states:
-            state.posteriors = None
-        problem.rows.fold(project, fit.states, Projection.of(fit.axes.rows, fit.means))
-        problem.rows.fold(expect, fit.states, fit.parameters, read=False)
-    return fit
+    return fit if fit is recent[-1] else restore(problem, fit)
+
+
+def restore(problem: Problem, fit: Fit) -> Fit:
+    """The fit with the states of its own posteriors, recomputed from its parameters."""
+    states = problem.fresh_states()
+    problem.rows.fold(project, states, Projection.of(fit.axes.rows, fit.means))
+    problem.rows.fold(expect, states, fit.parameters, read=False)
+    return replace(fit, states=states)
 
 
 def _total(moments, projection: Projection, sums, problem: Problem) -> np.ndarray:

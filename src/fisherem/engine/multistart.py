@@ -12,7 +12,7 @@ from .loop import Fit, Settings, run
 from .problem import Problem
 from .start import STARTS
 
-__all__ = ["FitError", "Specification", "dense_from", "fit", "sparse_from", "starting_points"]
+__all__ = ["FitError", "Specification", "best_of", "dense_from", "fit", "sparse_from", "starting_points"]
 
 
 class FitError(ValueError):
@@ -34,12 +34,13 @@ class Specification:
     sparsity: np.ndarray | None = None
     start: str = "fisher-em"
     scale_penalty: bool = False
+    axis_weights: str = "equal"
 
     def dense_step(self) -> FStep:
         return FStep(self.discriminant, self.d)
 
     def sparse_step(self) -> FStep:
-        return FStep(self.discriminant, self.d, self.method, self.sparsity, self.scale_penalty)
+        return FStep(self.discriminant, self.d, self.method, self.sparsity, self.scale_penalty, self.axis_weights)
 
 
 def starting_points(problem: Problem, spec: Specification) -> list[np.ndarray]:
@@ -68,7 +69,8 @@ def sparse_from(problem: Problem, start: Fit | np.ndarray, spec: Specification) 
     return fit
 
 
-def _best_of(problem, starts, spec, one) -> tuple[Fit, list[dict]]:
+def best_of(problem: Problem, starts, spec: Specification, one) -> tuple[Fit, list[dict]]:
+    """The most likely of the fits `one(problem, start, spec)`, and a record of each start."""
     best: Fit | None = None
     records: list[dict] = []
     for start in starts:
@@ -111,9 +113,9 @@ def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
 
 def _fit(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
     if spec.method is None or spec.start == "fisher-em":
-        best, records = _best_of(problem, starts, spec, dense_from)
+        best, records = best_of(problem, starts, spec, dense_from)
         if spec.method is not None:
-            best, more = _best_of(problem, [best], spec, sparse_from)
+            best, more = best_of(problem, [best], spec, sparse_from)
             records = records + more
         return best, records
-    return _best_of(problem, starts, spec, sparse_from)
+    return best_of(problem, starts, spec, sparse_from)

@@ -70,12 +70,15 @@ class Projection:
     offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
 
     @classmethod
-    def of(cls, axes: np.ndarray, means: np.ndarray) -> Projection:
+    def of(cls, axes: np.ndarray, means: np.ndarray, squared_norms: np.ndarray | None = None) -> Projection:
+        """`squared_norms` of the means, for means that do not lie in the space of the rows' coordinates."""
         latent = means @ axes
+        if squared_norms is None:
+            squared_norms = np.einsum("kj,kj->k", means, means)
         return cls(
             latent,
             np.concatenate([axes.T, means - latent @ axes.T]),
-            np.einsum("kj,kj->k", means, means) - np.einsum("kj,kj->k", latent, latent),
+            squared_norms - np.einsum("kj,kj->k", latent, latent),
         )
 
 

@@ -13,9 +13,23 @@ from .sparse_regression import sparse_regression
 from .sparse_svd import sparse_svd
 from .sparse_two_step import sparse_two_step
 
-__all__ = ["SPARSE_METHODS", "Axes", "FStep"]
+__all__ = ["AXIS_WEIGHTS", "SPARSE_METHODS", "Axes", "FStep"]
 
 SPARSE_METHODS = {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
+
+
+def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
+    """s_j^(gamma_1 / gamma_j): the most relevant axis keeps its share, the others are the sparser the less they tell.
+
+    gamma_j, the eigenvalues of S^-1 S_B, are the axes' shares of Fisher's criterion. A share of 1 stays 1.
+    """
+    ratio = np.maximum(np.linalg.eigvalsh(between.M)[::-1][:d], np.finfo(float).tiny)
+    ratio = np.append(ratio, np.full(d - len(ratio), np.finfo(float).tiny))
+    with np.errstate(under="ignore"):
+        return np.maximum(shares ** (ratio[0] / ratio), np.finfo(float).tiny)
+
+
+AXIS_WEIGHTS = {"equal": lambda shares, between, d: shares, "relevance": _by_relevance}
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,7 @@ class FStep:
     method: str | None = None  # None: dense
     sparsity: np.ndarray | None = None  # one share per axis, each in (0, 1]
     scale_penalty: bool = False
+    axis_weights: str = "equal"
     _warm: dict = field(default_factory=dict)
 
     def __call__(self, between: Between) -> Axes:
@@ -60,8 +75,9 @@ class FStep:
         if self.method is None or np.all(self.sparsity == 1):
             axes = dense(between, self.d)
             return Axes(axes, dropped=tuple(range(axes.shape[1], self.d)))
+        shares = AXIS_WEIGHTS[self.axis_weights](self.sparsity, between, self.d)
         result = SPARSE_METHODS[self.method](
-            between, self.d, self.sparsity, dense, scale_penalty=self.scale_penalty, warm=self._warm
+            between, self.d, shares, dense, scale_penalty=self.scale_penalty, warm=self._warm
         )
         kept = independent_columns(result.loadings)
         sparse = result.loadings[:, kept]

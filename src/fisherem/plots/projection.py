@@ -1,4 +1,4 @@
-"""Pictures for Python users: a data object first, the drawing second."""
+"""The discriminative subspace: groups, ellipses, loadings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["PALETTE", "ProjectionDisplay"]
+from .style import MARKERS, PALETTE, new_axes, variable_names
 
-# Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-_MARKERS = "os^DvPX*"
-
-
-def _names(model, names, p: int) -> list[str]:
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    return [str(n) for n in names] if names is not None else [f"x{j}" for j in range(p)]
+__all__ = ["ProjectionDisplay"]
 
 
 @dataclass
@@ -57,21 +49,18 @@ class ProjectionDisplay:
         radius = np.sqrt(5.991)  # the 95% quantile of chi squared with two degrees of freedom
         ellipses = centres[:, None] + radius * np.einsum("aj,kij->kai", circle, np.linalg.cholesky(covariances))
         points = np.asarray(model.transform(X), float)[:, chosen]
-        all_names = _names(model, names, len(loadings))
+        all_names = variable_names(model, names, len(loadings))
         return cls(points, model.predict(X), centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen)
 
     def plot(self, ax=None, *, group_names=None):
         """Draw on `ax` (a new figure without it). With one axis, a strip of points per group."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(8, 6), layout="constrained")
+        ax = new_axes(ax, (8, 6))
         K = len(self.centres)
         group_names = group_names or [f"group {k}" for k in range(K)]
         flat = self.points.shape[1] == 1
         for k in range(K):
             rows = self.points[self.labels == k]
-            colour, marker = PALETTE[k % len(PALETTE)], _MARKERS[k % len(_MARKERS)]
+            colour, marker = PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]
             # one axis: spread the rows of a group over a band of its own, evenly and without chance
             x, y = (rows[:, 0], k + 0.6 * (np.arange(len(rows)) % 17 / 16 - 0.5)) if flat else rows.T
             label = f"{group_names[k]} ({len(rows)})"

@@ -1,0 +1,36 @@
+"""Independent tasks on several cores: results come as they are finished and do not depend on how many there are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+__all__ = ["run_tasks"]
+
+# Starting worker processes costs a second or two: small jobs are done before that. Work begins in this process; when
+# it has run this long and at least so much seems to be left, the rest goes to workers.
+_BEGIN_SECONDS = 0.5
+_WORTH_SECONDS = 4.0
+
+
+def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterator[tuple[int, Any]]:
+    """(index, function(*tasks[index])) of every task, in the order in which they end."""
+    begin = time.perf_counter()
+    done = 0
+    while done < len(tasks):
+        yield done, function(*tasks[done])
+        done += 1
+        elapsed = time.perf_counter() - begin
+        left = elapsed / done * (len(tasks) - done)
+        if n_jobs > 1 and elapsed > _BEGIN_SECONDS and left > _WORTH_SECONDS:
+            break
+    if done < len(tasks):
+        from joblib import Parallel, delayed
+
+        workers = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
+        yield from workers(delayed(_numbered)(function, index, tasks[index]) for index in range(done, len(tasks)))
+
+
+def _numbered(function: Callable, index: int, task: tuple) -> tuple[int, Any]:
+    return index, function(*task)

@@ -1,0 +1,7 @@
+"""Pictures for Python users: a data object first, the drawing second."""
+
+from .projection import ProjectionDisplay
+from .search import CriterionDisplay, PathDisplay
+from .stability import StabilityDisplay
+
+__all__ = ["CriterionDisplay", "PathDisplay", "ProjectionDisplay", "StabilityDisplay"]

@@ -1,0 +1,46 @@
+"""Selection frequencies over subsamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from .style import PALETTE, new_axes
+
+__all__ = ["StabilityDisplay"]
+
+
+@dataclass
+class StabilityDisplay:
+    """`table` of the most frequent variables, the threshold, and the bound on falsely selected ones."""
+
+    table: pd.DataFrame
+    threshold: float
+    bound: float
+    agreement: float
+
+    @classmethod
+    def from_stability(cls, result, *, threshold: float = 0.75, n_variables: int = 30) -> StabilityDisplay:
+        table = result.table(threshold).head(n_variables)
+        return cls(table, threshold, result.error_bound(threshold), float(result.pairwise.mean()))
+
+    def plot(self, ax=None):
+        """A bar per variable; those above the threshold in colour, the full fit's selection marked with a dot."""
+        ax = new_axes(ax, (7, 1.2 + 0.25 * len(self.table)))
+        shown = self.table.iloc[::-1]
+        colours = [PALETTE[0] if s else "0.75" for s in shown["stable"]]
+        ax.barh(shown["variable"], shown["frequency"], color=colours)
+        marked = shown[shown["selected"]]
+        ax.plot(marked["frequency"] + 0.015, marked["variable"], "o", ms=4, color=PALETTE[1], label="in the full fit")
+        ax.axvline(self.threshold, color="0.3", lw=1, ls=":")
+        ax.set_xlim(0, 1.05)
+        ax.set_xlabel("share of the subsamples that select it")
+        ax.set_title(
+            f"at most {self.bound:.1f} expected false selections at {self.threshold:g}; "
+            f"refits agree {self.agreement:.2f} (ARI)",
+            fontsize=10,
+        )
+        ax.legend(frameon=False, loc="lower right")
+        self.ax_ = ax
+        return self

@@ -1,0 +1,25 @@
+"""Colours, markers and names that the pictures share."""
+
+from __future__ import annotations
+
+__all__ = ["MARKERS", "PALETTE", "new_axes", "variable_names"]
+
+# Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
+MARKERS = "os^DvPX*"
+
+
+def variable_names(model, names, p: int) -> list[str]:
+    """The names given, those that the model was fitted with, or x0, x1, ..."""
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    return [str(n) for n in names] if names is not None else [f"x{j}" for j in range(p)]
+
+
+def new_axes(ax, figsize=(8, 5)):
+    """`ax` itself, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=figsize, layout="constrained")[1]
