@@ -42,6 +42,7 @@ FLOW = [
     "checkpoints",
     "parallel",
     "progress",
+    "cells",
     "search",
     "subsampling",
     "datasets.simulations",

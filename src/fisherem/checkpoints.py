@@ -74,7 +74,7 @@ class Store:
         handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez(file, meta=np.array(text), **arrays)
+                np.savez(file, allow_pickle=False, meta=np.array(text), **arrays)
             os.replace(temporary, path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _automatic(point, p: int, d: int) -> list[PathPoint]:
             break
     while len(points) < _POINTS:
         counts = [q.n_selected if q.n_selected >= 0 else p for q in points]
-        jumps = [np.log((a + 1) / (b + 1)) if a - b > 1 else 0.0 for a, b in zip(counts[:-1], counts[1:], strict=True)]
+        jumps = [np.log((a + 1) / (b + 1)) if a - b > 1 else 0.0 for a, b in pairwise(counts)]
         widest = int(np.argmax(jumps)) if jumps else 0
         if not jumps or jumps[widest] <= 0:
             break

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,113 +13,21 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .cells import COLUMNS, Outcome, dense_cell, path_cell
 from .checkpoints import Store, fingerprint
 from .criteria import CRITERIA
 from .dlm import MODELS, resolve
 from .engine.blocks import n_threads
-from .engine.loop import Fit, restore
-from .engine.multistart import FitError, Specification, best_of, dense_from, starting_points
+from .engine.loop import restore
+from .engine.multistart import FitError, Specification, starting_points
 from .engine.problem import Problem, prepare
-from .engine.selected import selected_likelihood, selection_parameters, support_of
 from .estimators import FisherEM, SparseFisherEM
 from .parallel import run_tasks
-from .paths import PathPoint, sparsity_path
 from .progress import progress_bar
 from .steps.f_step import AXIS_WEIGHTS, FStep
 from .validation import check_clusters, check_number, check_one_of, check_sparsity, check_table, check_weights
 
 __all__ = ["ModelSearch"]
-
-COLUMNS = (
-    "n_clusters", "model", "method", "axis_weights", "sparsity", "log_likelihood", "n_parameters", "n_selected",
-    "bic", "icl", "aic", "selection_bic", "selection_icl", "selection_aic",
-    "converged", "n_iter", "seconds", "stop_reason",
-)  # fmt: skip
-
-
-@dataclass
-class Outcome:
-    """A finished fit: its row of the results, and the fit without what it keeps per row (None if it failed)."""
-
-    row: dict
-    fit: Fit | None
-
-
-def _row(problem: Problem, spec: Specification, fit: Fit | None, share: float, seconds: float, reason: str) -> dict:
-    model = spec.settings.model
-    row = dict.fromkeys(COLUMNS, np.nan) | {
-        "n_clusters": spec.n_clusters,
-        "model": model.name,
-        "method": spec.method or "dense",
-        "axis_weights": spec.axis_weights if spec.method else "equal",
-        "sparsity": share,
-        "converged": False,
-        "n_iter": 0,
-        "seconds": seconds,
-        "stop_reason": reason,
-    }
-    if fit is None:
-        return row
-    selected = support_of(fit, problem.p) & ~problem.constant
-    K, p, d, zeros, count = spec.n_clusters, problem.p, fit.axes.d, fit.axes.n_zeros, int(selected.sum())
-    parameters = model.n_parameters(K, p, d, zeros)
-    likelihood, entropy = selected_likelihood(problem, fit, spec.settings)
-    own = selection_parameters(model, K, p, d, zeros, count)
-    row |= {
-        "log_likelihood": fit.log_likelihood,
-        "n_parameters": parameters,
-        "n_selected": count,
-        "converged": fit.converged,
-        "n_iter": fit.n_iter,
-        "stop_reason": fit.stop_reason,
-    }
-    for name, criterion in CRITERIA.items():
-        row[name] = float(criterion(fit.log_likelihood, parameters, problem.weight, fit.entropy))
-        row[f"selection_{name}"] = float(criterion(likelihood, own, problem.weight, entropy))
-    return row
-
-
-def _without_rows(fit: Fit | None) -> Fit | None:
-    return None if fit is None else replace(fit, states=[])
-
-
-def _dense_cell(problem: Problem, store: Store, spec: Specification, starts) -> Outcome:
-    """Fisher-EM for one number of groups and one model, from shared starts."""
-    key = f"dense {spec.n_clusters} {spec.settings.model.name}"
-    if (kept := store.get(key)) is not None:
-        return Outcome(kept[1], kept[0])
-    begin = time.perf_counter()
-    fit, reason = None, ""
-    try:
-        with problem.rows.threads():
-            fit, _ = best_of(problem, starts, spec, dense_from)
-    except FitError as error:
-        reason = str(error)
-    row = _row(problem, spec, fit, 1.0, time.perf_counter() - begin, reason)
-    store.put(key, fit, row)
-    return Outcome(row, _without_rows(fit))
-
-
-def _path_cell(problem: Problem, store: Store, spec: Specification, dense: Fit, sparsities) -> list[Outcome]:
-    """The sparsity path of one number of groups, model and weighting of the axes."""
-    rows: dict[float, dict] = {}
-
-    def serve(share: float, compute) -> PathPoint:
-        key = f"path {spec.n_clusters} {spec.settings.model.name} {spec.method} {spec.axis_weights} {share!r}"
-        if (kept := store.get(key)) is not None:
-            rows[share] = kept[1]
-            return PathPoint(share, kept[0], kept[1]["stop_reason"])
-        begin = time.perf_counter()
-        point = compute()
-        rows[share] = _row(problem, spec, point.fit, share, time.perf_counter() - begin, point.reason)
-        store.put(key, point.fit, rows[share])
-        return point
-
-    with problem.rows.threads():
-        dense = restore(problem, dense)
-        points = sparsity_path(problem, dense, spec, sparsities, serve)
-        rows.setdefault(1.0, _row(problem, spec, dense, 1.0, 0.0, ""))
-    return [Outcome(rows[p.sparsity], _without_rows(p.fit)) for p in points]
 
 
 def _has(name):
@@ -238,7 +145,7 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
         cells = sorted(specs, key=lambda cell: -cell[0])
         tasks = [(specs[cell], starts[cell[0]]) for cell in cells]
         dense: dict[tuple[int, str], Outcome] = {}
-        for i, outcome in run_tasks(partial(_dense_cell, apart, store), tasks, jobs):
+        for i, outcome in run_tasks(partial(dense_cell, apart, store), tasks, jobs):
             dense[cells[i]] = outcome
             self._outcomes.append(outcome)
             bar.step(self._best_note())
@@ -253,7 +160,7 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
             for w in self._axis_weights()
         ]
         bar.add(len(paths))
-        for _, outcomes in run_tasks(partial(_path_cell, apart, store), paths, jobs):
+        for _, outcomes in run_tasks(partial(path_cell, apart, store), paths, jobs):
             self._outcomes.extend(outcomes)
             bar.step(self._best_note())
 
@@ -350,7 +257,7 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"progress must be True, False or 'auto'; got {self.progress!r}")
 
     def _clusters(self) -> list[int]:
-        return [self.n_clusters] if isinstance(self.n_clusters, (int, np.integer)) else list(self.n_clusters)
+        return [int(self.n_clusters)] if isinstance(self.n_clusters, (int, np.integer)) else list(self.n_clusters)
 
     def _models(self) -> list[str]:
         names = [self.models] if isinstance(self.models, str) else list(self.models)

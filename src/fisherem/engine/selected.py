@@ -1,9 +1,9 @@
 """The likelihood that a choice of variables has: groups may differ on the selected variables only.
 
-The E-step uses the full means of the groups, so a variable that leaves the axes goes on telling the groups apart through
-its means, at no cost in parameters: the likelihood hardly falls and a criterion built on it prefers one variable per
-axis, whatever the data. To judge a *selection*, the variables that are not selected get one mean for all groups, and
-the selected ones K means each, which are counted.
+The E-step uses the full means of the groups, so a variable that leaves the axes goes on telling the groups apart
+through its means, at no cost in parameters: the likelihood hardly falls, and a criterion built on it prefers one
+variable per axis, whatever the data. To judge a *selection*, the variables that are not selected get one mean for all
+groups, and the selected ones K means each, which are counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["selected_likelihood", "selection_parameters"]
 
 def support_of(fit: Fit, p: int) -> np.ndarray:
     """bool p: the variables with a loading that is not 0."""
-    return np.ones(p, bool) if fit.axes.sparse is None else fit.axes.sparse.any(axis=1)
+    return np.ones(p, bool) if fit.axes.sparse is None else np.asarray(fit.axes.sparse.any(axis=1))
 
 
 def selection_parameters(model: DLM, n_clusters: int, p: int, d: int, n_zeros: int, n_selected: int) -> int:

@@ -57,7 +57,7 @@ class CriterionDisplay:
 
 @dataclass
 class PathDisplay:
-    """A sparsity path: `table` of the fits (sparsest first), `sizes` of the loadings (shares x variables), the chosen."""
+    """A sparsity path: `table` of fits (sparsest first), `sizes` of the loadings (shares x variables), the chosen."""
 
     table: pd.DataFrame
     sizes: pd.DataFrame
@@ -104,10 +104,8 @@ class PathDisplay:
         for i, name in enumerate(largest):
             labelled = i < n_labels
             colour = PALETTE[i % len(PALETTE)] if labelled else "0.8"
-            bottom.plot(
-                self.sizes.index, self.sizes[name], color=colour, lw=1.4 if labelled else 0.7, zorder=2 if labelled else 1,
-                label=str(name) if labelled else None,
-            )  # fmt: skip
+            style = {"lw": 1.4, "zorder": 2, "label": str(name)} if labelled else {"lw": 0.7, "zorder": 1}
+            bottom.plot(self.sizes.index, self.sizes[name], color=colour, **style)
         bottom.set_ylabel("size of the loadings")
         bottom.set_xlabel("sparsity (share of the l1 norm)")
         bottom.legend(frameon=False, fontsize=8, ncols=2)

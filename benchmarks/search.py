@@ -1,0 +1,153 @@
+"""The search: what it finds on simulations and on the paper's tables, and its speed as ratios in one run.
+
+`make bench-search` (about 15 minutes on 2 cores); `--quick` for five seeds and no tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
+
+from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
+from fisherem.dlm import MODELS
+
+warnings.simplefilter("ignore", ConvergenceWarning)
+
+
+def accuracy(truth, labels):
+    truth = np.unique(truth, return_inverse=True)[1]
+    table = np.zeros((max(truth.max(), labels.max()) + 1,) * 2)
+    np.add.at(table, (truth, labels), 1)
+    return table[linear_sum_assignment(-table)].sum() / len(truth)
+
+
+def correlated(seed, n=300, p=25, q=5):
+    """Unequal groups (50, 30, 20%) that differ on q variables, not on a line; the noise variables are correlated."""
+    rng = np.random.default_rng(1000 + seed)
+    y = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
+    means = np.zeros((3, p))
+    means[:, :q] = 1.7 * np.array([[1, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1]])
+    factor = rng.normal(size=(n, 1)) * 0.6
+    noise = rng.normal(size=(n, p))
+    noise[:, q:] = noise[:, q:] * 0.8 + factor  # correlation 0.36 among the noise variables
+    return means[y] + noise, y
+
+
+def one_seed(make, seed, method, keywords):
+    X, y = make(seed)
+    search = ModelSearch(SparseFisherEM(method=method, random_state=0), n_clusters=range(2, 7), n_jobs=1, **keywords)
+    search.fit(X)
+    s = search.support_
+    return search.best_params_["n_clusters"], int(s[:5].sum()), int(s[5:].sum()), accuracy(y, search.labels_)
+
+
+def recovery(name, make, seeds, method="two-step", **keywords):
+    found = Parallel(2)(delayed(one_seed)(make, s, method, keywords) for s in range(seeds))
+    right = sum(f[0] == 3 for f in found)
+    exact = sum(f[1] == 5 and f[2] == 0 for f in found)
+    good = sum(f[1] == 5 and f[2] <= 2 for f in found)
+    print(
+        f"| {name} | {method} | {keywords or 'default'} | {right}/{seeds} | {exact}/{seeds} | {good}/{seeds} "
+        f"| {np.mean([f[1] + f[2] for f in found]):.1f} | {np.mean([f[3] for f in found]):.3f} |",
+        flush=True,
+    )
+
+
+def simulated(seed):
+    return datasets.simulate(300, 1.7, random_state=seed)
+
+
+def model_choice():
+    chosen = []
+    for name in MODELS:
+        sample = datasets.simulate_dlm(name, random_state=1)
+        best = ModelSearch(FisherEM(random_state=0), n_clusters=[4], n_init=1).fit(sample.X).best_params_["model"]
+        chosen.append(f"{name} -> {best}")
+    print("\nmodel chosen by BIC for data of each model (n=2000, p=20):", ", ".join(chosen))
+
+
+def tables():
+    print(
+        "\n| data | K fixed | chosen K, model, sparsity | variables | accuracy | seconds |\n|---|---|---|---|---|---|"
+    )
+    for name, scaled in (("iris", True), ("wine", True), ("usps358", False)):
+        X, y = datasets.load(name)
+        X = (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X
+        for clusters in (range(2, 9), [3]):
+            begin = time.perf_counter()
+            search = ModelSearch(SparseFisherEM(random_state=0), n_clusters=clusters, n_init=5).fit(X)
+            seconds = time.perf_counter() - begin
+            b = search.best_params_
+            chosen = f"{b['n_clusters']}, {b['model']}, {b['sparsity']:.2g} ({b['axis_weights']})"
+            right = accuracy(y, search.labels_)
+            fixed = "no" if len(clusters) > 1 else "3"
+            print(
+                f"| {name} | {fixed} | {chosen} | {search.support_.sum()} | {right:.3f} | {seconds:.0f} |", flush=True
+            )
+
+
+def speed():
+    X, _ = datasets.load("usps358")
+    cores = len(os.sched_getaffinity(0))
+    begin = time.perf_counter()
+    search = ModelSearch(FisherEM(random_state=0), n_init=5).fit(X)
+    whole = time.perf_counter() - begin
+    # the same fits one after the other, each with its own start and covariance, on the whole machine
+    alone = 0.0
+    for K in (2, 5, 8):
+        for name in MODELS:
+            begin = time.perf_counter()
+            FisherEM(K, model=name, random_state=0, n_init=5).fit(X)
+            alone += time.perf_counter() - begin
+    alone *= 7 / 3  # three of the seven numbers of groups, evenly spaced
+    print(f"\nusps358, K=2..8 x 12 models x 5 starts: search {whole:.0f} s, single fits {alone:.0f} s on {cores} cores")
+    print(f"search / single fits: {whole / alone:.2f}")
+    print(f"search / (their sum / cores): {whole / alone * cores:.2f} (target <= 1.3)")
+    inside = search.results_["seconds"].sum()
+    print(f"search / (its own fits' seconds / cores): {whole / inside * cores:.2f}")
+    for method in ("two-step", "regression", "svd"):
+        begin = time.perf_counter()
+        SparseFisherEM(3, model="AkB", method=method, random_state=0).fit(X)
+        cold = time.perf_counter() - begin
+        grid = {"n_clusters": [3], "models": ["AkB"], "axis_weights": "equal", "n_jobs": 1}
+        begin = time.perf_counter()
+        found = ModelSearch(SparseFisherEM(method=method, random_state=0), **grid).fit(X)
+        path = time.perf_counter() - begin
+        points = int((found.results_["method"] != "dense").sum())
+        ratio = f"{path:.1f} s / cold sparse fit {cold:.1f} s = {path / cold:.1f} (target <= 5)"
+        print(f"{method}: path of {points} points {ratio}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=["recovery", "tables", "speed"])
+    arguments = parser.parse_args()
+    seeds = 5 if arguments.quick else 25
+    if arguments.only in (None, "recovery"):
+        print("| data | method | search | K=3 | exactly the five | the five and <= 2 more | variables | accuracy |")
+        print("|---|---|---|---|---|---|---|---|")
+        for method in ("two-step", "regression", "svd"):
+            recovery("simulation", simulated, seeds, method)
+        recovery("simulation", simulated, seeds, axis_weights="equal")
+        recovery("simulation", simulated, seeds, axis_weights="relevance")
+        recovery("simulation", simulated, seeds, criterion="icl")
+        recovery("simulation", simulated, seeds, path_criterion="penalised")
+        recovery("correlated noise", correlated, seeds)
+        recovery("correlated noise", correlated, seeds, criterion="icl")
+        model_choice()
+    if not arguments.quick and arguments.only in (None, "speed"):
+        speed()
+    if not arguments.quick and arguments.only in (None, "tables"):
+        tables()
+
+
+if __name__ == "__main__":
+    main()
