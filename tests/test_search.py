@@ -52,11 +52,13 @@ def test_sparse_search_follows_the_winners_path(simulated):
     search = ModelSearch(SparseFisherEM(random_state=0), **SMALL).fit(simulated)
     r = search.results_
     dense, path = r[r["method"] == "dense"], r[r["method"] == "two-step"]
-    winner = dense.loc[dense["bic"].idxmax()]
-    assert set(path["n_clusters"]) == {winner["n_clusters"]}
-    assert set(path["model"]) == {winner["model"]}
+    best_of_each = dense.loc[dense.groupby("n_clusters")["bic"].idxmax()]
+    open_ones = best_of_each[best_of_each["bic"] >= dense["bic"].max() - 10]
+    assert set(zip(path["n_clusters"], path["model"], strict=True)) == set(
+        zip(open_ones["n_clusters"], open_ones["model"], strict=True)
+    )
     assert set(path["axis_weights"]) == {"equal", "relevance"}
-    for _, one in path.groupby("axis_weights"):
+    for _, one in path.groupby(["n_clusters", "axis_weights"]):
         assert one["sparsity"].max() == 1
         assert one["n_selected"].max() == 25
         assert one["n_selected"].min() <= 2  # one variable per axis

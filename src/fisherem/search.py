@@ -29,6 +29,11 @@ from .validation import check_clusters, check_number, check_one_of, check_sparsi
 
 __all__ = ["ModelSearch"]
 
+# Numbers of groups whose criterion lies within this of the best are not ruled out by the dense fits: the selection of
+# variables, which removes the noise of the others, decides between them. Kass & Raftery (1995) call a difference of 5
+# very strong; the dense criterion counts K d means where K p are used, so twice that is left open.
+_UNDECIDED = 10.0
+
 
 def _has(name):
     return available_if(lambda self: hasattr(self.estimator, name))
@@ -38,8 +43,9 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
     """Choose the number of groups, the model and the sparsity by a criterion.
 
     For a `FisherEM`, every K x model is fitted and the best criterion wins. For a `SparseFisherEM`, the same search is
-    done with the dense algorithm and then the sparsity path of the winner is followed (the paper's section 4.2);
-    `joint=True` follows the path of every K x model. The covariance of the data is computed once, starts are shared
+    done with the dense algorithm and then the sparsity path of the winner is followed (the paper's section 4.2), and
+    of the best model of any other K whose criterion is within 10 of it; `joint=True` follows the path of every
+    K x model. The covariance of the data is computed once, starts are shared
     between models, paths are warm-started from dense to sparse.
 
     Parameters
@@ -151,18 +157,25 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
             bar.step(self._best_note())
         if not isinstance(self.estimator, SparseFisherEM):
             return
-        winners = [cell for cell in specs if dense[cell].fit is not None]
-        if not self.joint:
-            winners = winners and [max(winners, key=lambda cell: self._rank(dense[cell].row, self.criterion))]
         paths = [
             (replace(specs[cell], **self._sparse_part(w)), dense[cell].fit, self.sparsities)
-            for cell in winners
+            for cell in self._winners(dense)
             for w in self._axis_weights()
         ]
         bar.add(len(paths))
         for _, outcomes in run_tasks(partial(path_cell, apart, store), paths, jobs):
             self._outcomes.extend(outcomes)
             bar.step(self._best_note())
+
+    def _winners(self, dense: dict[tuple[int, str], Outcome]) -> list[tuple[int, str]]:
+        """Cells whose sparsity path is followed: the best model of each K that the criterion cannot rule out."""
+        fitted = [cell for cell, outcome in dense.items() if outcome.fit is not None]
+        if self.joint or not fitted:
+            return fitted
+        rank = {cell: self._rank(dense[cell].row, self.criterion) for cell in fitted}
+        best_of_each = [max((c for c in fitted if c[0] == K), key=rank.__getitem__) for K in {c[0] for c in fitted}]
+        least = max(dense[cell].row[self.criterion] for cell in best_of_each) - _UNDECIDED
+        return sorted(cell for cell in best_of_each if dense[cell].row[self.criterion] >= least)
 
     def _conclude(self, problem: Problem) -> None:
         rows = sorted(
