@@ -39,12 +39,17 @@ FLOW = [
     "estimators",
     "selection",
     "paths",
+    "atomic",
     "checkpoints",
     "parallel",
     "progress",
     "cells",
     "search",
     "subsampling",
+    "scoring",
+    "persistence",
+    "tables",
+    "outputs",
     "datasets.simulations",
     "datasets.tables",
     "datasets",
@@ -53,7 +58,9 @@ FLOW = [
     "plots.search",
     "plots.stability",
     "plots",
+    "page",
     "demo",
+    "cli",
 ]
 
 

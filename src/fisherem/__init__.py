@@ -13,12 +13,25 @@ _HOME = {
     "ModelSearch": "search",
     "Stability": "subsampling",
     "stability": "subsampling",
+    "load": "persistence",
+    "save": "persistence",
 }
-__all__ = ["FisherEM", "ModelSearch", "SelectDiscriminative", "SparseFisherEM", "Stability", "datasets", "stability"]
+__all__ = [
+    "FisherEM",
+    "ModelSearch",
+    "SelectDiscriminative",
+    "SparseFisherEM",
+    "Stability",
+    "datasets",
+    "load",
+    "save",
+    "stability",
+]
 
 if TYPE_CHECKING:
     from . import datasets
     from .estimators import FisherEM, SparseFisherEM
+    from .persistence import load, save
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability

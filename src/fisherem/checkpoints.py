@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from .atomic import atomic_file
 from .engine.loop import Fit
 from .engine.problem import Problem
 from .steps.f_step import Axes
@@ -70,15 +70,8 @@ class Store:
             return
         arrays, meta = _pack(fit) if fit is not None else ({}, None)
         text = json.dumps({"mark": self.mark, "key": key, "fit": meta, "record": record})
-        path = self._path(key)
-        handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, allow_pickle=False, meta=np.array(text), **arrays)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with atomic_file(self._path(key)) as file:
+            np.savez(file, allow_pickle=False, meta=np.array(text), **arrays)
 
 
 def _pack(fit: Fit) -> tuple[dict[str, np.ndarray], dict]:

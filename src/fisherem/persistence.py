@@ -1,0 +1,105 @@
+"""Model files: written with skops, which stores data and names of types, and never executes anything it reads.
+
+Only the types below, and those that skops itself knows to be harmless, are loaded; any other is refused by its name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .atomic import atomic_file
+
+__all__ = ["ModelFileError", "load", "save"]
+
+_FORMAT = 1
+# Types of this package (and of scikit-learn, where skops does not list them) that a model file may hold.
+_TRUSTED = [
+    "fisherem.estimators.FisherEM",
+    "fisherem.estimators.SparseFisherEM",
+    "fisherem.selection.SelectDiscriminative",
+    "fisherem.rivals.sparse_kmeans.SparseKMeans",
+    "fisherem.rivals.clustvarsel.Clustvarsel",
+    "fisherem.rivals.selvarclust.Selvarclust",
+]
+# Model files are not compressed, so what they unpack to is what they weigh; anything else is a bomb.
+_MOST_EXPANSION = 20
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model of ours, or not whole."""
+
+
+def save(model, path) -> Path:
+    """Write a fitted estimator (or a pipeline that ends in one) to `path`, atomically; returns the path.
+
+    A `ModelSearch` is saved as its best estimator.
+    """
+    import skops.io
+
+    model = getattr(model, "best_estimator_", model)
+    path = Path(path)
+    content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
+    untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_TRUSTED)
+    if untrusted:
+        raise TypeError(f"cannot be saved as a model file: it holds {', '.join(sorted(untrusted))}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as file:
+        file.write(content)
+    return path
+
+
+def load(path):
+    """The estimator in a model file. Files of earlier versions work: parameters they lack get their defaults."""
+    import skops.io
+
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such model file")
+    _check_container(path)
+    try:
+        unknown = set(skops.io.get_untrusted_types(file=path)) - set(_TRUSTED)
+    except Exception as error:  # whatever a damaged file makes of a parser
+        raise ModelFileError(f"{path}: not a fisherem model file ({error})") from None
+    if unknown:
+        raise ModelFileError(
+            f"{path}: refused, it holds types that a model file must not: {', '.join(sorted(unknown))}"
+        )
+    try:
+        content: Any = skops.io.load(path, trusted=_TRUSTED)
+    except Exception as error:
+        raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
+    if not isinstance(content, dict) or "model" not in content or "format" not in content:
+        raise ModelFileError(f"{path}: a skops file, but not a fisherem model")
+    if content["format"] > _FORMAT:
+        raise ModelFileError(
+            f"{path}: written by fisherem {content.get('fisherem')}, whose format this version ({__version__}) "
+            "does not know: upgrade fisherem"
+        )
+    return _with_defaults(content["model"])
+
+
+def _check_container(path: Path) -> None:
+    if not zipfile.is_zipfile(path):
+        kind = "a pickle file, which could run code" if path.read_bytes()[:1] == b"\x80" else "not a model file"
+        raise ModelFileError(f"{path}: {kind}; model files are written by fisherem.save")
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        size = sum(info.file_size for info in archive.infolist())
+    if "schema.json" not in names:
+        raise ModelFileError(f"{path}: a zip archive, but not a model file (no schema.json in it)")
+    if size > _MOST_EXPANSION * path.stat().st_size + 2**20:
+        raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, far more than it weighs")
+
+
+def _with_defaults(model):
+    """Give an estimator from an earlier version the parameters that it did not know."""
+    for one in [step for _, step in getattr(model, "steps", [])] or [model]:
+        if type(one).__module__.startswith("fisherem."):
+            for name, parameter in inspect.signature(type(one).__init__).parameters.items():
+                if name != "self" and not hasattr(one, name):
+                    setattr(one, name, parameter.default)
+    return model

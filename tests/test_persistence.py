@@ -1,0 +1,116 @@
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, load, save
+from fisherem.persistence import ModelFileError
+
+KEPT = Path(__file__).parent / "files"
+
+
+@pytest.fixture
+def frame(wine):
+    return pd.DataFrame(wine[0], columns=[f"v{j}" for j in range(13)])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FisherEM(random_state=0),
+        SparseFisherEM(random_state=0, method="svd"),
+        SelectDiscriminative(SparseFisherEM(random_state=0)),
+    ],
+)
+def test_round_trip(frame, model, tmp_path):
+    model.fit(frame)
+    path = save(model, tmp_path / "deep" / "model.skops")
+    back = load(path)
+    np.testing.assert_array_equal(back.transform(frame), model.transform(frame))
+    assert list(back.feature_names_in_) == list(frame.columns)
+    assert back.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_pipelines_and_searches(frame, tmp_path):
+    pipeline = make_pipeline(StandardScaler(), SparseFisherEM(random_state=0)).fit(frame)
+    back = load(save(pipeline, tmp_path / "pipeline.skops"))
+    np.testing.assert_array_equal(back.predict(frame), pipeline.predict(frame))
+    search = ModelSearch(FisherEM(random_state=0), n_clusters=[2, 3], models=["AB"], n_init=1, n_jobs=1).fit(frame)
+    best = load(save(search, tmp_path / "search.skops"))
+    assert isinstance(best, FisherEM)
+    np.testing.assert_array_equal(best.predict(frame), search.predict(frame))
+
+
+def test_files_of_this_version_stay_readable():
+    """Kept from version 0.1.0: wine, standardised, as in the demo."""
+    with np.load(KEPT / "model-0.1.0.npz") as kept:
+        X, posteriors = kept["X"], kept["posteriors"]
+    model = load(KEPT / "model-0.1.0.skops")
+    np.testing.assert_allclose(model.predict_proba(X), posteriors, atol=1e-10)
+
+
+def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
+    model = SparseFisherEM(random_state=0).fit(frame)
+    del model.axis_weights
+    path = tmp_path / "old.skops"
+    skops.io.dump({"format": 1, "fisherem": "0.0.9", "model": model}, path)
+    assert load(path).axis_weights == "equal"
+
+
+class Evil:
+    def __reduce__(self):
+        return (print, ("executed",))
+
+
+def refused(path, match):
+    with pytest.raises(ModelFileError, match=match):
+        load(path)
+
+
+def test_files_that_are_not_what_they_say(frame, tmp_path, capsys):
+    path = tmp_path / "model.skops"
+    path.write_bytes(pickle.dumps(Evil()))
+    refused(path, "a pickle file, which could run code")
+    path.write_text("hello")
+    refused(path, "not a model file")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme", "x")
+    refused(path, "no schema.json")
+    good = save(FisherEM(random_state=0).fit(frame), tmp_path / "good.skops").read_bytes()
+    path.write_bytes(good[: len(good) // 2])
+    refused(path, "model.skops")
+    damaged = bytearray(good)
+    at = good.index(b"NUMPY")
+    damaged[at : at + 5] = b"XXXXX"
+    path.write_bytes(damaged)
+    refused(path, "damaged|not a fisherem")
+    skops.io.dump({"something": 1}, path)
+    refused(path, "not a fisherem model")
+    skops.io.dump({"format": 99, "fisherem": "9.0", "model": 1}, path)
+    refused(path, r"written by fisherem 9\.0.*upgrade")
+    with pytest.raises(FileNotFoundError, match="no such model file"):
+        load(tmp_path / "missing.skops")
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_zip_bombs_are_refused_before_they_are_unpacked(tmp_path):
+    path = tmp_path / "bomb.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", "{}")
+        archive.writestr("0.npy", b"\0" * 200_000_000)
+    refused(path, "would unpack to")
+
+
+def test_unknown_types_are_refused_by_name(tmp_path):
+    path = tmp_path / "foreign.skops"
+    skops.io.dump({"format": 1, "fisherem": "0.1.0", "model": Evil}, path)
+    refused(path, "Evil")
+    with pytest.raises(TypeError, match=r"cannot be saved.*Evil"):
+        save(Evil, path)
