@@ -141,7 +141,9 @@ def test_bad_parameters_and_places(wine_csv, tmp_path):
 
 
 def test_debug_shows_the_traceback(tmp_path):
-    result = CliRunner().invoke(main, ["--debug", "fit", str(tmp_path / "none.csv"), "-k", "3", "-o", str(tmp_path / "o")])
+    result = CliRunner().invoke(
+        main, ["--debug", "fit", str(tmp_path / "none.csv"), "-k", "3", "-o", str(tmp_path / "o")]
+    )
     assert isinstance(result.exception, ValueError)
 
 
