@@ -217,6 +217,14 @@ def test_wrong_kind_of_estimator(simulated):
         ModelSearch(FisherEM()).nonsense  # noqa: B018
 
 
+def test_output_frames_and_fit_predict(wine):
+    X = pd.DataFrame(wine[0], columns=[f"v{j}" for j in range(13)])
+    search = ModelSearch(FisherEM(random_state=0), n_clusters=[3], models=["AB"], n_init=1, n_jobs=1)
+    out = search.set_output(transform="pandas").fit_transform(X)
+    assert list(out.columns) == ["modelsearch0", "modelsearch1"]
+    np.testing.assert_array_equal(search.fit_predict(X), search.labels_)
+
+
 def test_names_and_weights_are_carried(wine):
     X = pd.DataFrame(wine[0], columns=[f"v{j}" for j in range(13)])
     weights = np.random.default_rng(0).integers(0, 3, size=178)

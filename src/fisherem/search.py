@@ -9,8 +9,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from .cells import COLUMNS, Outcome, dense_cell, path_cell
@@ -35,11 +41,7 @@ __all__ = ["ModelSearch"]
 _UNDECIDED = 10.0
 
 
-def _has(name):
-    return available_if(lambda self: hasattr(self.estimator, name))
-
-
-class ModelSearch(MetaEstimatorMixin, BaseEstimator):
+class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     """Choose the number of groups, the model and the sparsity by a criterion.
 
     For a `FisherEM`, every K x model is fitted and the best criterion wins. For a `SparseFisherEM`, the same search is
@@ -321,29 +323,25 @@ class ModelSearch(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    @_has("predict")
     def predict(self, X):
         """The most probable group of each row, by the best fit."""
         return self._best().predict(X)
 
-    @_has("predict_proba")
     def predict_proba(self, X):
         """Posterior probabilities of the groups, by the best fit."""
         return self._best().predict_proba(X)
 
-    @_has("transform")
     def transform(self, X):
         """Coordinates of the rows in the best fit's discriminative subspace."""
         return self._best().transform(X)
 
-    @_has("score_samples")
+    @property
+    def _n_features_out(self) -> int:
+        return self._best()._n_features_out
+
     def score_samples(self, X):
         """log f(y) of each row, by the best fit."""
         return self._best().score_samples(X)
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Search, then the groups of the rows of X by the best fit."""
-        return self.fit(X, sample_weight=sample_weight).best_estimator_.labels_
 
 
 def _single_threaded(problem: Problem) -> Problem:
