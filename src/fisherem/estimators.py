@@ -281,7 +281,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self.predict_proba(X).argmax(axis=1)
 
     def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, X @ loadings_ (n x d)."""
+        """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         rows = ArrayRows(table, n_jobs=self.n_jobs)
