@@ -42,7 +42,7 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "min_reported_time": 0,
     "write_computation_times": False,
-    "plot_gallery": True,
+    "capture_repr": (),
 }
 # A fit that ends in a cycle says so; in the gallery that is part of the output, not a failure of the build.
 warnings.filterwarnings("default", category=UserWarning)
@@ -50,12 +50,14 @@ warnings.filterwarnings("default", category=UserWarning)
 html_theme = "pydata_sphinx_theme"
 html_title = "fisherem"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_sidebars = {"index": [], "start": []}
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
@@ -80,7 +82,7 @@ def _visit_inline(translator, node):
 def _visit_block(translator, node):
     from docutils import nodes
 
-    translator.body.append(f'<div class="math">{_mathml(node, True)}</div>\n')
+    translator.body.append(f'<div class="formula">{_mathml(node, True)}</div>\n')
     raise nodes.SkipNode
 
 
