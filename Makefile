@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-search clean
+.PHONY: demo test lint docs bench bench-search clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -22,6 +22,16 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+# Warnings are errors. The generated pages go first: those of a name that has gone would be stale.
+docs: $(VENV)/installed-docs
+	rm -rf docs/api docs/auto_examples
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "Documentation: docs/_build/html/index.html"
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/core.py
 
@@ -29,4 +39,4 @@ bench-search: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) out build dist docs/_build docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

@@ -67,25 +67,54 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         For stopping="aitken" the change of Aitken's estimate of the final log-likelihood per observation; for
         "fisher" the change of the criterion of eq. (6).
     stopping : {"aitken", "fisher"}, default="aitken"
+        The rule that ends the iterations: see `tol`.
     ridge : float, default=1e-3
         Added to the diagonal of the covariance S in the F-step, as a share of the mean variance.
     variance_floor : float, default=1e-4
         The least variance of a group in any direction, as a share of the mean variance.
     random_state : int, RandomState or None
+        The seed of the starts.
     n_jobs : int or None
         Threads over blocks of rows; None means all cores. The result does not depend on it.
 
     Attributes
     ----------
-    labels_ : (n,) the most probable group of each row
-    loadings_ : (p, d) orthonormal axes U; in each, the largest loading is positive
-    support_ : (p,) bool, variables with a loading that is not 0
-    weights_ : (K,) proportions of the groups
-    means_ : (K, p); latent_means_ : (K, d) = means_ @ loadings_
-    covariances_ : (K, d, d) inside the latent space; noise_variances_ : (K,) outside it
-    log_likelihood_, bic_, icl_, aic_ : float, larger is better; n_parameters_ : int
-    n_iter_ : int; converged_ : bool; stop_reason_ : str; history_ : list of dict, a record per iteration
-    starts_ : list of dict, a record per start
+    labels_ : ndarray of shape (n,)
+        The most probable group of each row.
+    loadings_ : ndarray of shape (p, d)
+        The orthonormal axes U; in each, the largest loading is positive.
+    support_ : ndarray of shape (p,), bool
+        The variables with a loading that is not 0.
+    weights_ : ndarray of shape (K,)
+        The proportions of the groups.
+    means_ : ndarray of shape (K, p)
+        The means of the groups.
+    latent_means_ : ndarray of shape (K, d)
+        Their projections, ``means_ @ loadings_``.
+    covariances_ : ndarray of shape (K, d, d)
+        The covariances of the groups inside the latent space.
+    noise_variances_ : ndarray of shape (K,)
+        The variances of the groups outside it.
+    log_likelihood_ : float
+        The log-likelihood of the rows.
+    n_parameters_ : int
+        The number of free parameters; for sparse axes the effective number of section 3.4.
+    bic_ : float
+        log-likelihood - parameters/2 log n; larger is better.
+    icl_ : float
+        BIC less the entropy of the posteriors; larger is better.
+    aic_ : float
+        log-likelihood - parameters; larger is better.
+    n_iter_ : int
+        The iterations of the start that was kept.
+    converged_ : bool
+        Whether the stopping rule was met.
+    stop_reason_ : str
+        The rule that was met, or "cycle", "max_iter" or which group collapsed.
+    history_ : list of dict
+        A record per iteration: log-likelihood, Fisher's criterion, selected variables, events.
+    starts_ : list of dict
+        A record per start.
     """
 
     def __init__(
@@ -252,7 +281,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self.predict_proba(X).argmax(axis=1)
 
     def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, X @ loadings_ (n x d)."""
+        """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         rows = ArrayRows(table, n_jobs=self.n_jobs)
@@ -303,6 +332,8 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 class SparseFisherEM(FisherEM):
     """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
 
+    The parameters from `n_clusters` to `n_jobs` are those of `FisherEM`.
+
     Parameters
     ----------
     method : {"two-step", "regression", "svd"}, default="two-step"
@@ -322,8 +353,15 @@ class SparseFisherEM(FisherEM):
         sparsity^(gamma_1 / gamma_j), gamma_j being the axis's part of Fisher's criterion: axes that tell little
         about the groups are made sparser (the paper's first idea for further work).
 
-    The other parameters, and the attributes, are those of `FisherEM`; in addition `sparse_loadings_` (p, d) holds the
-    loadings before they are made orthonormal: their zeros are what the criteria count.
+    Attributes
+    ----------
+    sparse_loadings_ : ndarray of shape (p, d)
+        The loadings before they are made orthonormal: their zeros are what the criteria count.
+
+    See Also
+    --------
+    FisherEM : The dense algorithm, with the other parameters and attributes.
+    ModelSearch : Chooses the sparsity.
     """
 
     def __init__(

@@ -47,15 +47,20 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     For a `FisherEM`, every K x model is fitted and the best criterion wins. For a `SparseFisherEM`, the same search is
     done with the dense algorithm and then the sparsity path of the winner is followed (the paper's section 4.2), and
     of the best model of any other K whose criterion is within 10 of it; `joint=True` follows the path of every
-    K x model. The covariance of the data is computed once, starts are shared
-    between models, paths are warm-started from dense to sparse.
+    K x model. The covariance of the data is computed once, starts are shared between models, paths are warm-started
+    from dense to sparse.
+
+    After `fit`, the fitted attributes of the best estimator (`labels_`, `support_`, `loadings_`, ...) can be read from
+    the search itself.
 
     Parameters
     ----------
     estimator : FisherEM or SparseFisherEM
         Its other parameters are used for every fit.
     n_clusters : sequence of int, default=range(2, 9)
+        Numbers of groups, each at least 2.
     models : "all" or sequence of str, default="all"
+        Names of models, as for `FisherEM`.
     sparsities : "auto" or sequence of float, default="auto"
         "auto" goes from dense to one variable per axis, with more points where the selection changes.
     criterion : {"bic", "icl", "aic"}, default="bic"
@@ -67,6 +72,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     axis_weights : sequence of {"equal", "relevance"} or None, default=("equal", "relevance")
         Weightings of the axes to follow paths for; None: the estimator's own.
     joint : bool, default=False
+        Follow the sparsity path of every K x model.
     n_init : int or None
         Starts per number of groups; None: the estimator's.
     n_jobs : int or None
@@ -78,10 +84,20 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     Attributes
     ----------
-    results_ : DataFrame, a row per fit, failures included with their reason in `stop_reason`
-    paths_ : dict (n_clusters, model, axis_weights) -> DataFrame, the size of each variable's loadings along the path
-    best_estimator_ : the fitted estimator of the best row; best_index_, best_params_, best_score_
-    interrupted_ : bool, whether Ctrl-C ended the search before all fits were done
+    results_ : DataFrame
+        A row per fit, failures included with their reason in `stop_reason`.
+    paths_ : dict of (n_clusters, model, axis_weights) to DataFrame
+        The size of each variable's loadings along the path.
+    best_estimator_ : FisherEM or SparseFisherEM
+        The fitted estimator of the best row.
+    best_index_ : int
+        The best row of `results_`.
+    best_params_ : dict
+        What was chosen.
+    best_score_ : float
+        The criterion of the best row.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search before all fits were done.
     """
 
     def __init__(

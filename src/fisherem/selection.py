@@ -17,11 +17,13 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator with `support_` after fit, default=SparseFisherEM()
+    estimator : estimator, default=SparseFisherEM()
+        Any estimator with `support_` after fit.
 
     Attributes
     ----------
-    estimator_ : the fitted clone
+    estimator_ : estimator
+        The fitted clone.
     """
 
     def __init__(self, estimator=None):

@@ -32,9 +32,22 @@ _PAIRS = 500
 class Stability:
     """The result of `stability`.
 
-    frequencies : (p,) share of refits that selected each variable · selected : (p,) bool, the full fit's selection ·
-    names : (p,) · n_selected : selected variables per refit · agreement : adjusted Rand index of each refit with the
-    full fit · pairwise : the same between pairs of refits · failures : reasons of refits that failed.
+    Attributes
+    ----------
+    frequencies : ndarray of shape (p,)
+        The share of the refits that selected each variable.
+    selected : ndarray of shape (p,), bool
+        The selection of the fit to all rows.
+    names : list of str
+        The names of the variables.
+    n_selected : ndarray
+        The number of selected variables of each refit.
+    agreement : ndarray
+        The adjusted Rand index of each refit with the fit to all rows.
+    pairwise : ndarray
+        The same between pairs of refits.
+    failures : list of str
+        The reasons of refits that failed.
     """
 
     frequencies: np.ndarray
@@ -95,16 +108,25 @@ def stability(
 
     Parameters
     ----------
-    estimator : estimator with `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...); not changed
-    X : table of n rows; a frame's column names are kept
+    estimator : estimator
+        With `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...); it is not changed.
+    X : array or frame of n rows
+        A frame's column names are kept.
     n_subsamples : int, default=50
+        The number of refits.
     fraction : float in (0, 1), default=0.5
         Share of the rows in a subsample; the bound on false selections supposes one half.
-    random_state, n_jobs, progress : as in ModelSearch
+    random_state : int, RandomState or None
+        The seed of the subsamples and of the refits.
+    n_jobs : int or None
+        Processes; None means all cores. The result does not depend on it.
+    progress : bool or "auto", default="auto"
+        A bar on standard error; "auto" only in a terminal.
 
     Returns
     -------
     Stability
+        Frequencies, agreement and failures of the refits.
     """
     check_number("n_subsamples", n_subsamples, integer=True, least=2)
     check_number("fraction", fraction, above=0, most=1)

@@ -16,9 +16,22 @@ __all__ = ["ProjectionDisplay"]
 class ProjectionDisplay:
     """The discriminative subspace: rows by group, an ellipse per group, and the loadings of the variables.
 
-    `points` (n x 2, or n x 1 for a single axis) · `labels` (n) · `centres` (K x 2) · `ellipses` (K x 60 x 2), the
-    contours that hold 95% of each group's density in the plane · `arrows` (m x 2) the loadings of the m variables
-    that are shown · `names` (m) · `axes` the numbers of the two axes.
+    Attributes
+    ----------
+    points : ndarray of shape (n, 2)
+        The rows in the plane; (n, 1) for a single axis.
+    labels : ndarray of shape (n,)
+        Their groups.
+    centres : ndarray of shape (K, 2)
+        The groups' means.
+    ellipses : ndarray of shape (K, 60, 2)
+        The contours that hold 95% of each group's density in the plane.
+    arrows : ndarray of shape (m, 2)
+        The loadings of the m variables that are shown.
+    names : list of str
+        Their names.
+    axes : tuple of int
+        The numbers of the axes that are shown.
     """
 
     points: np.ndarray

@@ -15,7 +15,17 @@ __all__ = ["CriterionDisplay", "PathDisplay"]
 
 @dataclass
 class CriterionDisplay:
-    """`values` (rows: numbers of groups, columns: models) of a criterion, dense fits; `best` = (K, model)."""
+    """The criterion of the dense fits against the number of groups, by model.
+
+    Attributes
+    ----------
+    values : DataFrame
+        The criterion; a row per number of groups, a column per model.
+    criterion : str
+        Its name.
+    best : tuple of (int, str)
+        The number of groups and the model with the largest value.
+    """
 
     values: pd.DataFrame
     criterion: str
@@ -23,6 +33,7 @@ class CriterionDisplay:
 
     @classmethod
     def from_search(cls, search, criterion: str | None = None) -> CriterionDisplay:
+        """Of a fitted search; `criterion` by default the search's own."""
         check_is_fitted(search, "results_")
         criterion = criterion or search.criterion
         dense = search.results_[search.results_["method"] == "dense"]
@@ -57,7 +68,19 @@ class CriterionDisplay:
 
 @dataclass
 class PathDisplay:
-    """A sparsity path: `table` of fits (sparsest first), `sizes` of the loadings (shares x variables), the chosen."""
+    """A sparsity path of a search.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The fits of the path, sparsest first.
+    sizes : DataFrame
+        The size of the loadings; a row per share, a column per variable.
+    chosen : float
+        The share that the search chose.
+    columns : tuple of str
+        The columns of `table` that the first panel shows.
+    """
 
     table: pd.DataFrame
     sizes: pd.DataFrame

@@ -13,7 +13,19 @@ __all__ = ["StabilityDisplay"]
 
 @dataclass
 class StabilityDisplay:
-    """`table` of the most frequent variables, the threshold, and the bound on falsely selected ones."""
+    """How often each variable is selected.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The most frequent variables.
+    threshold : float
+        The frequency from which a variable counts as stable.
+    bound : float
+        The bound on the expected number of falsely selected stable variables.
+    agreement : float
+        The mean adjusted Rand index between refits.
+    """
 
     table: pd.DataFrame
     threshold: float
@@ -22,6 +34,7 @@ class StabilityDisplay:
 
     @classmethod
     def from_stability(cls, result, *, threshold: float = 0.75, n_variables: int = 30) -> StabilityDisplay:
+        """Of the result of `stability`; the `n_variables` most frequent."""
         table = result.table(threshold).head(n_variables)
         return cls(table, threshold, result.error_bound(threshold), float(result.pairwise.mean()))
 
