@@ -53,6 +53,15 @@ FLOW = [
     "plots.search",
     "plots.stability",
     "plots",
+    "page.text",
+    "page.rows",
+    "page.variables",
+    "page.choice",
+    "page.svg",
+    "page.figures",
+    "page.content",
+    "page.render",
+    "page",
     "demo",
 ]
 

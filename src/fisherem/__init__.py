@@ -13,12 +13,23 @@ _HOME = {
     "ModelSearch": "search",
     "Stability": "subsampling",
     "stability": "subsampling",
+    "report": "page",
 }
-__all__ = ["FisherEM", "ModelSearch", "SelectDiscriminative", "SparseFisherEM", "Stability", "datasets", "stability"]
+__all__ = [
+    "FisherEM",
+    "ModelSearch",
+    "SelectDiscriminative",
+    "SparseFisherEM",
+    "Stability",
+    "datasets",
+    "report",
+    "stability",
+]
 
 if TYPE_CHECKING:
     from . import datasets
     from .estimators import FisherEM, SparseFisherEM
+    from .page import report
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability
