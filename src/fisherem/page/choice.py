@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, field
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ class Search:
 
 @dataclass
 class StabilityTable:
-    """`rows` of (variable, frequency, selected, stable), most frequent first; those beyond the limit are counted."""
+    """`rows` of (variable, frequency, selected in the page's fit, stable), most frequent first."""
 
     rows: list[tuple[str, float, bool, bool]]
     n_variables: int
@@ -67,6 +68,8 @@ class StabilityTable:
     agreement: float
     pairwise: float
     n_refits: int
+    n_stable: int
+    other_selection: bool
     failures: dict[str, int] = field(default_factory=dict)
 
 
@@ -79,14 +82,14 @@ def facts(model: FisherEM, n: int, p: int) -> list[tuple[str, str]]:
     found = [
         ("Method", f"sparse Fisher-EM, {model.method}" if isinstance(model, SparseFisherEM) else "Fisher-EM"),
         ("Model", f"{dlm.name} — {dlm.paper_name}"),
-        ("Discriminant step", str(model.discriminant)),
+        ("Discriminant", str(model.discriminant)),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),
     ]
     if sparse:
         shares = np.atleast_1d(np.asarray(model.sparsity, float))  # type: ignore[attr-defined]
         found.append(("Sparsity", ", ".join(f"{s:.3g}" for s in shares)))
-        found.append(("Weights of the axes", str(model.axis_weights)))  # type: ignore[attr-defined]
+        found.append(("Axis weights", str(model.axis_weights)))  # type: ignore[attr-defined]
     reason = clean(model.stop_reason_, 120)
     found += [
         ("Converged", f"{'yes' if model.converged_ else 'no'}: {_STOPS.get(reason, reason)}"),
@@ -146,10 +149,12 @@ def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
         return text
     followed = sorted({(int(K), str(model)) for K, model, _ in search.paths_})
     paths = "; ".join(f"K = {K}, {model}" for K, model in followed[:4]) + ("; …" if len(followed) > 4 else "")
+    best = search.best_params_
     chosen_by = "that of the selection" if search.path_criterion == "selection" else "penalised"
     return (
         f"{text} The sparsity was then chosen along the path of {paths} "
-        f"by {search.criterion.upper()} ({chosen_by}): {search.best_params_['sparsity']:.3g}."
+        f"by {search.criterion.upper()} ({chosen_by}); the best: "
+        f"K = {best['n_clusters']}, {best['model']}, sparsity {best['sparsity']:.3g}."
     )
 
 
@@ -184,61 +189,84 @@ def path_of(search: ModelSearch) -> Path | None:
     )
 
 
-def stability_of(stability: Stability, p: int, threshold: float = 0.75) -> StabilityTable:
+def stability_of(stability: Stability, support: np.ndarray, threshold: float = 0.75) -> StabilityTable:
     if not isinstance(stability, Stability):
         raise TypeError(f"stability must be the result of fisherem.stability(...); got a {type(stability).__name__}")
+    p = len(support)
     if len(stability.frequencies) != p:
         raise ValueError(
             f"stability is of {len(stability.frequencies)} variables, but X has {p}: give that of this table"
         )
-    table = stability.table(threshold).head(_MAX_STABLE)
-    rows = table[["variable", "frequency", "selected", "stable"]].itertuples(index=False, name=None)
+    frequency, stable = stability.frequencies, stability.stable(threshold)
+    order = np.argsort(-frequency, kind="stable")[:_MAX_STABLE]
     return StabilityTable(
-        rows=[(clean(v), float(f), bool(s), bool(t)) for v, f, s, t in rows],
+        rows=[(clean(stability.names[j]), float(frequency[j]), bool(support[j]), bool(stable[j])) for j in order],
         n_variables=p,
         threshold=threshold,
         bound=stability.error_bound(threshold),
         agreement=float(np.mean(stability.agreement)),
         pairwise=float(np.mean(stability.pairwise)) if len(stability.pairwise) else float("nan"),
         n_refits=len(stability.n_selected),
+        n_stable=int(stable.sum()),
+        other_selection=bool((stability.selected != support).any()),
         failures=_counted(stability.failures),
     )
 
 
+def _plain(value) -> bool:
+    """Whether repr(value) is Python that gives the value."""
+    if isinstance(value, (list, tuple)):
+        return all(_plain(v) for v in value)
+    return value is None or isinstance(value, (bool, int, float, str, range))
+
+
+# How a fit was run, not what was fitted.
+_INCIDENTAL = ("n_jobs", "checkpoint", "progress")
+
+
 def _call(estimator) -> str:
     """A call that makes the estimator again, its defaults left out; what is not a plain value is `...`."""
-    defaults = type(estimator)().get_params(deep=False)
     parts = []
-    for name, value in estimator.get_params(deep=False).items():
-        if name in defaults and type(value) is type(defaults[name]) and value == defaults[name]:
-            continue
-        plain = isinstance(value, (bool, int, float, str, np.number, np.bool_)) or value is None
-        plain = plain or (isinstance(value, (list, tuple)) and all(isinstance(v, (int, float)) for v in value))
+    for name, parameter in signature(type(estimator)).parameters.items():
+        value = getattr(estimator, name)
         value = value.item() if isinstance(value, np.generic) else value
-        value = float(f"{value:.6g}") if isinstance(value, float) else value
-        parts.append(f"{name}={value!r}" if plain else f"{name}=...")
+        if name in _INCIDENTAL or (type(value) is type(parameter.default) and value == parameter.default):
+            continue
+        if isinstance(value, FisherEM):
+            parts.append(_call(value))
+        else:
+            parts.append(f"{name}={value!r}" if _plain(value) else f"{name}=...")
     return f"{type(estimator).__name__}({', '.join(parts)})"
 
 
-def usage(model: FisherEM) -> str:
+def usage(model: FisherEM | ModelSearch) -> str:
     """Python that fits this model again and uses it."""
     import fisherem
 
-    name = type(model).__name__
-    lines = [
-        f"from fisherem import {name}",
-        "",
-        f"model = {_call(model)}",
-        "model.fit(X)                               # X: the table of this page, prepared in the same way",
-        "",
-        "groups = model.predict(X_new)              # the most probable group of each row",
-        "posteriors = model.predict_proba(X_new)    # one column per group",
-        "axes = model.transform(X_new)              # coordinates in the discriminative subspace",
-        "chosen = model.support_                    # True for the selected variables",
+    names = [type(model).__name__]
+    fit = [f"model = {_call(model)}", "model.fit(X)  # the table of this page, prepared in the same way"]
+    if isinstance(model, ModelSearch):
+        names.append(type(model.estimator).__name__)
+        fit = [
+            f"search = {_call(model)}",
+            "search.fit(X)  # the table of this page, prepared in the same way",
+            "model = search.best_estimator_",
+        ]
+    lines = [f"from fisherem import {', '.join(sorted(names))}", "", *fit, ""]
+    lines += [
+        "groups = model.predict(X_new)  # the most probable group of each row",
+        "posteriors = model.predict_proba(X_new)  # one column per group",
+        "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
+        "chosen = model.support_  # True for the selected variables",
     ]
     if {"load", "save"} <= set(fisherem.__all__):
-        lines += ["", 'fisherem.save(model, "model.skops")', 'model = fisherem.load("model.skops")']
-        lines.insert(0, "import fisherem")
+        lines = [
+            "import fisherem",
+            *lines,
+            "",
+            'fisherem.save(model, "model.skops")',
+            'model = fisherem.load("model.skops")',
+        ]
     return "\n".join(lines)
 
 

@@ -96,8 +96,8 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         n_doubts=n_doubts,
         agreement=None if known is None else rows.agreement(posteriors, known),
         search=None if search is None else choice.search_of(search),
-        stability=None if stability is None else choice.stability_of(stability, p),
-        usage=choice.usage(fitted),
+        stability=None if stability is None else choice.stability_of(stability, np.asarray(fitted.support_)),
+        usage=choice.usage(fitted if search is None else search),
     )
 
 

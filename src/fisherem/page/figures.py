@@ -78,13 +78,14 @@ def _named_profile(width: int, profile: Profile) -> str:
     assert profile.names is not None
     K, p = profile.values.shape
     characters = 30 if width == WIDE else 15
-    left = 20 + 7.0 * min(max(len(name) for name in profile.names), characters)
+    left = 24 + 7.2 * min(max(len(name) for name in profile.names), characters)
+    marked = profile.selected & (not profile.selected.all())  # a mark on every line would say nothing
     row, top = 24, 22
     x = Scale(*_padded(profile.values), left + 8, width - 10)
     bottom = top + p * row
     parts = [
         element("rect", x=0.0, y=top + row * j + 1.0, width=float(width), height=row - 2.0, rx=4, class_="band")
-        for j in np.flatnonzero(profile.selected)
+        for j in np.flatnonzero(marked)
     ]
     for value in ticks(x.low, x.high, 8 if width == WIDE else 4):
         kind = "zero" if value == 0 else "grid"
@@ -93,9 +94,10 @@ def _named_profile(width: int, profile: Profile) -> str:
     for j, name in enumerate(profile.names):
         y = top + row * (j + 0.5)
         chosen = bool(profile.selected[j])
-        shown = element("title", svg.escape(name)) + svg.escape(("● " if chosen else "") + _shorten(name, characters))
-        kind = "name selected" if chosen else "name"
-        parts.append(element("text", shown, x=left, y=y + 4, text_anchor="end", class_=kind))
+        shown = element("title", svg.escape(name)) + svg.escape(_shorten(name, characters))
+        parts.append(element("text", shown, x=20, y=y + 4, class_="name selected" if marked[j] else "name"))
+        if marked[j]:
+            parts.append(element("circle", cx=10, cy=y, r=3.5, class_="dot"))
         values = profile.values[:, j]
         parts.append(element("line", x1=x(values.min()), x2=x(values.max()), y1=y, y2=y, class_="span"))
         parts += [mark(x(values[k]), y, k, class_="" if chosen else "faint") for k in range(K)]

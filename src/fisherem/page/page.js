@@ -94,7 +94,7 @@
   function ticks(low, high, count) {
     const raw = (high - low) / count;
     const power = Math.pow(10, Math.floor(Math.log10(raw)));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.7);
     const out = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i++) out.push(i * step);
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
@@ -108,7 +108,7 @@
   const frame = el("g", {}, svg);
   const inside = el("g", { "clip-path": "url(#inside)" }, svg);
   const layers = data.groups.map((g) => {
-    const layer = el("g", { class: "g" + g.colour, "data-group": data.groups.indexOf(g) }, inside);
+    const layer = el("g", { class: "g" + g.colour + (g.hollow ? " hollow" : ""), "data-group": data.groups.indexOf(g) }, inside);
     return { layer: layer, shape: el("path", { class: flat ? "centre" : "ellipse" }, layer) };
   });
   const marks = data.group.map((k) => el("path", { class: "point", d: data.marks[data.groups[k].shape] }, layers[k].layer));

@@ -75,7 +75,7 @@ def _asset(name: str) -> str:
 def _template():
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, lstrip_blocks=True)
     environment.filters |= {"num": number, "int": integer, "colour": svg.colour}
     return environment.from_string(_asset("template.html"))
 
@@ -98,6 +98,7 @@ def scatter_data(content: Content) -> dict:
                 "count": int(content.groups.counts[k]),
                 "colour": svg.colour(k),
                 "shape": svg.shape(k),
+                "hollow": svg.hollow(k),
             }
             for k in range(content.K)
         ],

@@ -35,6 +35,11 @@ def shape(k: int) -> int:
     return (k + k // len(PALETTE)) % len(MARK_PATHS)
 
 
+def hollow(k: int) -> bool:
+    """Groups of every second round of colours are drawn as outlines."""
+    return k // len(PALETTE) % 2 == 1
+
+
 @dataclass(frozen=True)
 class Scale:
     """From [low, high] to pixels [start, end]; `log` for positive values."""
@@ -57,7 +62,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
         return [float(low)]
     raw = (high - low) / max(count, 1)
     power = 10.0 ** np.floor(np.log10(raw))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.7)
     first = np.ceil(low / step - 1e-9) * step
     return [float(round(v / step) * step) for v in np.arange(first, high + step * 1e-6, step)]
 
@@ -89,7 +94,9 @@ def polyline(xs: Sequence[float], ys: Sequence[float], **attributes) -> str:
 
 def mark(x: float, y: float, k: int, **attributes) -> str:
     """The mark of group k, in its colour."""
-    attributes["class_"] = f"mark g{colour(k)} {attributes.pop('class_', '')}".strip()
+    attributes["class_"] = " ".join(
+        ["mark", f"g{colour(k)}", *["hollow"] * hollow(k), *attributes.pop("class_", "").split()]
+    )
     return element("path", d=MARK_PATHS[shape(k)], transform=f"translate({x:.1f},{y:.1f})", **attributes)
 
 

@@ -27,11 +27,9 @@ def number(value, digits: int = 2, signed: bool = False) -> str:
     """1234.5 -> "1,234.50" with a true minus sign; what is not finite is a dash."""
     if value is None or not math.isfinite(value):
         return "–"
-    if abs(value) >= 1e9 or 0 < abs(value) < 0.5 * 10**-digits:
-        text = f"{value:{'+' if signed else ''}.{digits}g}" if abs(value) >= 1e9 else f"{0:.{digits}f}"
-    else:
-        text = f"{value:{'+' if signed else ''},.{digits}f}"
-    return text.replace("-", "−")
+    if abs(value) < 0.5 * 10**-digits:
+        return f"{0:.{digits}f}"  # no sign before a zero
+    return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
 
 
 def integer(value) -> str:
