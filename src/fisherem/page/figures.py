@@ -107,8 +107,9 @@ def _named_profile(width: int, profile: Profile) -> str:
 def _curve_profile(width: int, profile: Profile) -> str:
     """A curve per group over the variables in the order of the table; selected ones ticked below."""
     K, m = profile.values.shape
-    height, top, left = (300 if width == WIDE else 260), 10, 44
-    bottom = height - 46
+    height, top, left = (310 if width == WIDE else 270), 10, 44
+    bottom = height - 52
+    chosen = [] if profile.selected.all() else [int(i) for i in np.flatnonzero(profile.selected)]
     x = Scale(0, m - 1, left, width - 12)
     low, high = _padded(profile.values)
     y = Scale(low, high, bottom, top)
@@ -119,16 +120,17 @@ def _curve_profile(width: int, profile: Profile) -> str:
         parts.append(text(left - 6, y(value) + 4, label(value), text_anchor="end", class_="tick"))
     spot = Scale(0, profile.n_variables - 1, left, width - 12)
     for value in ticks(0, profile.n_variables - 1, 6 if width == WIDE else 3):
-        parts.append(text(spot(value), bottom + 32, label(value), text_anchor="middle", class_="tick"))
-    rug = "".join(f"M{x(float(i)):.1f},{bottom + 4}v10" for i in np.flatnonzero(profile.selected))
-    parts.append(element("path", d=rug or "M0,0", class_="rug"))
+        parts.append(text(spot(value), bottom + 30, label(value), text_anchor="middle", class_="tick"))
+    rug = "".join(f"M{x(float(i)):.1f},{bottom + 4}v10" for i in chosen)
+    parts += [element("path", d=rug, class_="rug")] if chosen else []
     xs = [x(i) for i in range(m)]
     for k in range(K):
         ys = [y(v) for v in profile.values[k]]
-        parts.append(polyline(xs, ys, class_=f"curve g{svg.colour(k)}", style=_dash(k)))
-        at = (2 * k + 1) * m // (2 * K)
-        parts.append(mark(xs[at], ys[at], k))
-    title = "number of the variable, from 0" + (" (ticks: selected)" if width == WIDE else "; ticks: selected")
+        parts.append(polyline(xs, ys, class_=f"curve g{svg.colour(k)}{' thin' if m > 150 else ''}", style=_dash(k)))
+        # marks tell the curves apart without colour: at the selected variables, or one somewhere on each curve
+        places = chosen if 0 < len(chosen) <= MAX_NAMED else [(2 * k + 1) * m // (2 * K)]
+        parts += [mark(xs[i], ys[i], k) for i in places]
+    title = "number of the variable, from 0"
     parts.append(text((left + width) / 2, height - 1, title, text_anchor="middle", class_="axis"))
     return svg.figure(width, height + 4, "".join(parts), _profile_alt(profile))
 

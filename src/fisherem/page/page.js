@@ -10,7 +10,6 @@
   const flat = data.axes.length === 1;
   const MARGIN = { left: 48, right: 12, top: 12, bottom: 40 };
   const REACH = 16; // pixels: how near the pointer must be to a mark
-  const RADIUS = Math.sqrt(5.991); // 95% of a normal density in a plane
   const STRIP = 1.96; // 95% of a normal density on a line
   const hidden = new Set();
   const state = { x: 0, y: flat ? 0 : 1, view: null, home: null, width: 0, height: 0, drag: null };
@@ -25,59 +24,19 @@
     return node;
   }
 
-  // A band per group for a single axis; rows of a group spread evenly over it, without chance.
-  const bands = new Float64Array(n);
-  if (flat) {
-    const seen = new Array(K).fill(0);
-    for (let i = 0; i < n; i++) {
-      const k = data.group[i];
-      bands[i] = -k + 0.56 * (((seen[k]++ * 7) % 17) / 16 - 0.5);
-    }
-  }
+  const bands = flat ? Geometry.bands(data.group, K) : null;
   const xOf = (i) => data.axes[state.x][i];
   const yOf = (i) => (flat ? bands[i] : data.axes[state.y][i]);
 
-  function ellipse(k) {
-    const c = data.covariances[k];
-    const a = c[state.x][state.x], b = c[state.x][state.y], d = c[state.y][state.y];
-    const l11 = Math.sqrt(Math.max(a, 0));
-    const l21 = l11 > 0 ? b / l11 : 0;
-    const l22 = Math.sqrt(Math.max(d - l21 * l21, 0));
-    const out = [];
-    for (let s = 0; s < 72; s++) {
-      const u = RADIUS * Math.cos((s * Math.PI) / 36), v = RADIUS * Math.sin((s * Math.PI) / 36);
-      out.push([data.centres[k][state.x] + l11 * u, data.centres[k][state.y] + l21 * u + l22 * v]);
-    }
-    return out;
-  }
+  const ellipse = (k) => Geometry.ellipse(data.centres[k], data.covariances[k], state.x, state.y);
 
-  // The range of all points, widened to the same unit on both axes unless that would leave the picture empty.
   function homeView() {
-    let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
-    for (let i = 0; i < n; i++) {
-      const x = xOf(i), y = yOf(i);
-      if (x < x0) x0 = x;
-      if (x > x1) x1 = x;
-      if (y < y0) y0 = y;
-      if (y > y1) y1 = y;
-    }
-    if (flat) {
-      y0 = -K + 0.45;
-      y1 = 0.5;
-    }
-    const padX = 0.06 * (x1 - x0) || 1, padY = flat ? 0 : 0.06 * (y1 - y0) || 1;
-    const view = { x0: x0 - padX, x1: x1 + padX, y0: y0 - padY, y1: y1 + padY };
+    const xs = data.axes[state.x], ys = flat ? bands : data.axes[state.y];
     const w = state.width - MARGIN.left - MARGIN.right, h = state.height - MARGIN.top - MARGIN.bottom;
-    const ux = (view.x1 - view.x0) / w, uy = (view.y1 - view.y0) / h;
-    if (!flat && Math.max(ux, uy) < 4 * Math.min(ux, uy)) {
-      const unit = Math.max(ux, uy);
-      const mx = (view.x0 + view.x1) / 2, my = (view.y0 + view.y1) / 2;
-      view.x0 = mx - (unit * w) / 2;
-      view.x1 = mx + (unit * w) / 2;
-      view.y0 = my - (unit * h) / 2;
-      view.y1 = my + (unit * h) / 2;
-    }
-    return view;
+    if (flat) return { ...Geometry.range(xs, [0], 0.06), y0: -K + 0.45, y1: 0.5 };
+    const outlines = data.groups.flatMap((_, k) => ellipse(k));
+    const view = Geometry.range([...xs, ...outlines.map((o) => o[0])], [...ys, ...outlines.map((o) => o[1])], 0.04);
+    return Geometry.equalUnits(view, w, h);
   }
 
   const px = (x) =>
@@ -90,16 +49,6 @@
   const uy = (p) =>
     state.view.y0 +
     ((state.height - MARGIN.bottom - p) / (state.height - MARGIN.top - MARGIN.bottom)) * (state.view.y1 - state.view.y0);
-
-  function ticks(low, high, count) {
-    const raw = (high - low) / count;
-    const power = Math.pow(10, Math.floor(Math.log10(raw)));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.7);
-    const out = [];
-    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i++) out.push(i * step);
-    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-    return out.map((v) => [v, v.toFixed(Math.min(digits, 12)).replace("-", "−")]);
-  }
 
   // -- the drawing: layers are made once, positions follow the view ------------------------------------------------
 
@@ -119,7 +68,7 @@
   function drawFrame() {
     frame.replaceChildren();
     const right = state.width - MARGIN.right, bottom = state.height - MARGIN.bottom;
-    for (const [v, label] of ticks(state.view.x0, state.view.x1, state.width < 500 ? 4 : 8)) {
+    for (const [v, label] of Geometry.ticks(state.view.x0, state.view.x1, state.width < 500 ? 4 : 8)) {
       el("line", { x1: px(v), x2: px(v), y1: MARGIN.top, y2: bottom, class: "grid" }, frame);
       el("text", { x: px(v), y: bottom + 17, "text-anchor": "middle", class: "tick" }, frame, label);
     }
@@ -129,7 +78,7 @@
           el("text", { x: MARGIN.left - 6, y: py(-k) + 4, "text-anchor": "end", class: "tick" }, frame, g.name.replace("group ", ""));
       });
     } else {
-      for (const [v, label] of ticks(state.view.y0, state.view.y1, 6)) {
+      for (const [v, label] of Geometry.ticks(state.view.y0, state.view.y1, 6)) {
         el("line", { x1: MARGIN.left, x2: right, y1: py(v), y2: py(v), class: "grid" }, frame);
         el("text", { x: MARGIN.left - 6, y: py(v) + 4, "text-anchor": "end", class: "tick" }, frame, label);
       }

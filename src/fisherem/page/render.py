@@ -53,7 +53,7 @@ def report(model, X, path, *, ids=None, labels=None, title=None, stability=None,
 
 def render(content: Content) -> str:
     """The page as HTML text."""
-    script = _asset("page.js")
+    script = _asset("geometry.js") + _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return _template().render(
         c=content,

@@ -92,9 +92,17 @@ def bins(p: int, most: int = MAX_POINTS) -> np.ndarray:
     return np.unique(np.linspace(0, p, min(p, most) + 1).astype(int))
 
 
+def _together(z: np.ndarray, selected: np.ndarray) -> np.ndarray:
+    """One value per group (rows of z) for neighbouring variables (columns)."""
+    if selected.any():
+        candidates = z[:, selected]
+        return candidates[:, np.abs(candidates).max(axis=0).argmax()]
+    return np.take_along_axis(z, np.abs(z).argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
 def profile(model, X: np.ndarray, names: list[str]) -> Profile:
-    """Standardised group means over all variables. Where several share a point, each group shows its mean that is
-    furthest from 0: peaks stay."""
+    """Standardised group means over all variables. Where several share a point, it shows the selected variable among
+    them (of several, the one with the means furthest from 0); if none is, each group's mean that is furthest from 0."""
     mean, spread = _moments(X)
     flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
     z = np.where(flat, 0.0, (model.means_ - mean) / np.where(flat, 1.0, spread))
@@ -103,6 +111,6 @@ def profile(model, X: np.ndarray, names: list[str]) -> Profile:
     first, last = edges[:-1], edges[1:] - 1
     values, selected = z, model.support_
     if len(first) < p:
-        values = np.array([[row[a:b][np.abs(row[a:b]).argmax()] for a, b in pairwise(edges)] for row in z])
+        values = np.column_stack([_together(z[:, a:b], model.support_[a:b]) for a, b in pairwise(edges)])
         selected = np.logical_or.reduceat(model.support_, first)
     return Profile(values, np.asarray(selected), first, last, names if len(first) == p else None, p)
