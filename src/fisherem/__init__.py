@@ -15,6 +15,7 @@ _HOME = {
     "stability": "subsampling",
     "load": "persistence",
     "save": "persistence",
+    "report": "page",
 }
 __all__ = [
     "FisherEM",
@@ -25,6 +26,7 @@ __all__ = [
     "datasets",
     "load",
     "save",
+    "report",
     "stability",
 ]
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from . import datasets
     from .estimators import FisherEM, SparseFisherEM
     from .persistence import load, save
+    from .page import report
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability

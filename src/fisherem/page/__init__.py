@@ -1,0 +1,6 @@
+"""One self-contained HTML page about a fit."""
+
+from .content import Content
+from .render import report
+
+__all__ = ["Content", "report"]

@@ -1,0 +1,178 @@
+"""The rows as the page shows them: points of the subspace, sizes of the groups, rows without a clear group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from .text import clean
+
+__all__ = ["Agreement", "Doubt", "Groups", "Points", "agreement", "doubts", "groups", "points", "stratified"]
+
+# Points drawn. 4,000 marks are what a page redraws without delay while it is zoomed; the coordinates of all axes
+# together are held below 40,000 numbers (0.3 MB), but never below 2,000 points.
+_POINTS = 4000
+_NUMBERS = 40_000
+_FEWEST = 2000
+# Axes come in the order of their discriminating power; past the first twelve nobody looks.
+MAX_AXES = 12
+# A row is in doubt when no group has this posterior; so many of them are listed.
+DOUBT = 0.9
+MAX_DOUBTS = 200
+_MAX_CLASSES = 30
+
+
+@dataclass
+class Points:
+    """The rows drawn: `rows` (m) their numbers in X, `coordinates` (m x d), and what hovering shows."""
+
+    rows: np.ndarray
+    ids: list[str]
+    groups: np.ndarray
+    posteriors: np.ndarray
+    seconds: np.ndarray
+    second_posteriors: np.ndarray
+    classes: list[str] | None
+    coordinates: np.ndarray
+    total: int
+
+    @property
+    def sampled(self) -> bool:
+        return len(self.rows) < self.total
+
+
+@dataclass
+class Groups:
+    """Per group: `counts` rows, `shares` the fitted proportions, `confidence` mean posterior, `doubtful` rows."""
+
+    counts: np.ndarray
+    shares: np.ndarray
+    confidence: np.ndarray
+    doubtful: np.ndarray
+
+
+@dataclass
+class Doubt:
+    """A row whose largest posterior is below 0.9."""
+
+    id: str
+    group: int
+    posterior: float
+    second: int
+    second_posterior: float
+    known: str | None
+
+
+@dataclass
+class Agreement:
+    """Groups against known classes: `table` (K x classes), accuracy under the best matching, adjusted Rand index."""
+
+    classes: list[str]
+    table: np.ndarray
+    accuracy: float
+    rand: float
+    n_scored: int
+    n_missing: int
+    n_hidden_classes: int
+
+
+def stratified(groups: np.ndarray, K: int, size: int, seed: int = 0) -> np.ndarray:
+    """Numbers of at most `size` rows, in order: a quarter of the places shared evenly among the groups, so that none
+    disappears, the others by size."""
+    n = len(groups)
+    if n <= size:
+        return np.arange(n)
+    rng = np.random.default_rng(seed)
+    counts = np.bincount(groups, minlength=K)
+    quota = np.minimum(counts, size // (4 * K))
+    left = counts - quota
+    quota = quota + np.floor((size - quota.sum()) * left / max(left.sum(), 1)).astype(int)
+    chosen = [rng.choice(np.flatnonzero(groups == k), quota[k], replace=False) for k in range(K) if quota[k]]
+    return np.sort(np.concatenate(chosen))
+
+
+def points(coordinates: np.ndarray, posteriors: np.ndarray, ids, known) -> Points:
+    """The rows to draw. `posteriors` n x K; `ids` n; `known` n class names (None where missing) or None."""
+    K = posteriors.shape[1]
+    group = posteriors.argmax(axis=1)
+    shown = coordinates[:, :MAX_AXES]
+    size = max(_FEWEST, min(_POINTS, _NUMBERS // max(shown.shape[1], 1)))
+    rows = stratified(group, K, size)
+    second, second_posterior = _runner_up(posteriors[rows])
+    return Points(
+        rows=rows,
+        ids=[clean(ids[i]) for i in rows],
+        groups=group[rows],
+        posteriors=posteriors[rows].max(axis=1),
+        seconds=second,
+        second_posteriors=second_posterior,
+        classes=None if known is None else ["" if known[i] is None else known[i] for i in rows],
+        coordinates=shown[rows],
+        total=len(posteriors),
+    )
+
+
+def _runner_up(posteriors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(group, posterior) of the second most probable group; group -1 if there is only one."""
+    if posteriors.shape[1] == 1:
+        return np.full(len(posteriors), -1), np.zeros(len(posteriors))
+    second = np.argsort(posteriors, axis=1, kind="stable")[:, -2]
+    return second, np.take_along_axis(posteriors, second[:, None], axis=1)[:, 0]
+
+
+def groups(posteriors: np.ndarray, weights: np.ndarray) -> Groups:
+    K = posteriors.shape[1]
+    group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
+    counts = np.bincount(group, minlength=K)
+    sums = np.bincount(group, weights=largest, minlength=K)
+    doubtful = np.bincount(group, weights=largest < DOUBT, minlength=K).astype(int)
+    confidence = np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0)
+    return Groups(counts, np.asarray(weights, float), confidence, doubtful)
+
+
+def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
+    """Rows whose largest posterior is below 0.9, least certain first, at most 200; and how many there are."""
+    largest = posteriors.max(axis=1)
+    rows = np.flatnonzero(largest < DOUBT)
+    listed = rows[np.argsort(largest[rows], kind="stable")][:MAX_DOUBTS]
+    second, second_posterior = _runner_up(posteriors[listed])
+    found = [
+        Doubt(
+            id=clean(ids[i]),
+            group=int(posteriors[i].argmax()),
+            posterior=float(largest[i]),
+            second=int(second[a]),
+            second_posterior=float(second_posterior[a]),
+            known=None if known is None else known[i],
+        )
+        for a, i in enumerate(listed)
+    ]
+    return found, len(rows)
+
+
+def agreement(posteriors: np.ndarray, known: list[str | None]) -> Agreement:
+    """How the groups agree with known classes; rows without a class are left out."""
+    scored = np.array([c is not None for c in known])
+    group = posteriors.argmax(axis=1)[scored]
+    names, classes = np.unique(np.array([c for c in known if c is not None], dtype=object), return_inverse=True)
+    K = posteriors.shape[1]
+    table = np.zeros((K, len(names)), int)
+    if len(group):
+        present = np.unique(group)
+        table[present] = contingency_matrix(classes, group).T
+    matched = table[linear_sum_assignment(-table)].sum()
+    largest = np.argsort(-table.sum(axis=0), kind="stable")[:_MAX_CLASSES]
+    shown = np.sort(largest)
+    return Agreement(
+        classes=[str(names[c]) for c in shown],
+        table=table[:, shown],
+        accuracy=float(matched / len(group)) if len(group) else float("nan"),
+        rand=float(adjusted_rand_score(classes, group)) if len(group) else float("nan"),
+        n_scored=len(group),
+        n_missing=int((~scored).sum()),
+        n_hidden_classes=len(names) - len(shown),
+    )

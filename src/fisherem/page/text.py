@@ -1,0 +1,42 @@
+"""Text from the data, made safe to show; numbers as they are printed on the page."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+
+__all__ = ["clean", "embedded", "integer", "number"]
+
+# Marks that turn the direction of the text after them: a name must not rearrange its neighbours.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def clean(value, limit: int = 80) -> str:
+    """`value` as one line of at most `limit` characters, with what cannot be shown (control characters, lone
+    surrogates, direction marks) replaced. Escaping for HTML is the template's."""
+    # decide on the raw character: a line feed is a control character too, but stands for a space
+    text = "".join(
+        " " if c in "\t\n\r" else "\ufffd" if c in _TURNING or unicodedata.category(c) in ("Cc", "Cs") else c
+        for c in str(value)[: 4 * limit]
+    ).strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def number(value, digits: int = 2, signed: bool = False) -> str:
+    """1234.5 -> "1,234.50" with a true minus sign; what is not finite is a dash."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) < 0.5 * 10**-digits:
+        return f"{0:.{digits}f}"  # no sign before a zero
+    return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
+
+
+def integer(value) -> str:
+    return f"{int(value):,}"
+
+
+def embedded(data) -> str:
+    """JSON that can stand inside a <script> element: no character in it can end the element or open a comment."""
+    text = json.dumps(data, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,116 @@
+"""The variables as the page shows them: loadings, distributions per group, the profile of the group means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+__all__ = ["Profile", "Variable", "bins", "profile", "variables"]
+
+# Variables with a row in the table of loadings, and those with a box plot. A box plot takes about 1.5 kB per group.
+MAX_LISTED = 100
+MAX_BOXES = 24
+# The profile has one point per variable up to here; beyond, neighbours share one.
+MAX_POINTS = 400
+# Rows per block when moments are computed: a block of 50 float64 columns stays below 4 MB.
+_BLOCK = 10_000
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass
+class Variable:
+    """A selected variable: loadings on the axes, their length, and per group the quantiles of its values (K x 5, NaN
+    for a group without rows); no quantiles if it has no picture."""
+
+    index: int
+    name: str
+    loadings: np.ndarray
+    size: float
+    mean: np.ndarray
+    quantiles: np.ndarray | None
+
+
+@dataclass
+class Profile:
+    """Group means in standard deviations from the overall mean. `values` (K x m), `selected` (m) bool, `first` and
+    `last` (m) the variables that point m stands for, `names` (m) of those variables or None beyond one each."""
+
+    values: np.ndarray
+    selected: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    names: list[str] | None
+    n_variables: int
+
+    @property
+    def binned(self) -> bool:
+        return self.values.shape[1] < self.n_variables
+
+
+def variables(model, X: np.ndarray, group: np.ndarray, names: list[str]) -> list[Variable]:
+    """Selected variables, largest loadings first; at most 100, the first 24 with quantiles."""
+    sizes = np.linalg.norm(model.loadings_, axis=1)
+    chosen = np.flatnonzero(model.support_)
+    chosen = chosen[np.argsort(-sizes[chosen], kind="stable")][:MAX_LISTED]
+    members = [np.flatnonzero(group == k) for k in range(len(model.weights_))]
+    return [
+        Variable(
+            index=int(j),
+            name=names[j],
+            loadings=model.loadings_[j],
+            size=float(sizes[j]),
+            mean=model.means_[:, j],
+            quantiles=_quantiles(X[:, j], members) if rank < MAX_BOXES else None,
+        )
+        for rank, j in enumerate(chosen)
+    ]
+
+
+def _quantiles(column: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
+    column = np.asarray(column, float)
+    empty = np.full(len(QUANTILES), np.nan)
+    return np.array([np.quantile(column[rows], QUANTILES) if len(rows) else empty for rows in members])
+
+
+def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the columns, in two passes of row blocks (differences of squares would cancel)."""
+    mean = np.zeros(X.shape[1])
+    for start in range(0, len(X), _BLOCK):
+        mean += X[start : start + _BLOCK].sum(axis=0, dtype=float)
+    mean /= len(X)
+    square = np.zeros(X.shape[1])
+    for start in range(0, len(X), _BLOCK):
+        square += ((np.asarray(X[start : start + _BLOCK], float) - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(square / len(X))
+
+
+def bins(p: int, most: int = MAX_POINTS) -> np.ndarray:
+    """Edges of at most `most` runs of neighbouring variables."""
+    return np.unique(np.linspace(0, p, min(p, most) + 1).astype(int))
+
+
+def _together(z: np.ndarray, selected: np.ndarray) -> np.ndarray:
+    """One value per group (rows of z) for neighbouring variables (columns)."""
+    if selected.any():
+        candidates = z[:, selected]
+        return candidates[:, np.abs(candidates).max(axis=0).argmax()]
+    return np.take_along_axis(z, np.abs(z).argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def profile(model, X: np.ndarray, names: list[str]) -> Profile:
+    """Standardised group means over all variables. Where several share a point, it shows the selected variable among
+    them (of several, the one with the means furthest from 0); if none is, each group's mean that is furthest from 0."""
+    mean, spread = _moments(X)
+    flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
+    z = np.where(flat, 0.0, (model.means_ - mean) / np.where(flat, 1.0, spread))
+    p = z.shape[1]
+    edges = bins(p)
+    first, last = edges[:-1], edges[1:] - 1
+    values, selected = z, model.support_
+    if len(first) < p:
+        values = np.column_stack([_together(z[:, a:b], model.support_[a:b]) for a, b in pairwise(edges)])
+        selected = np.logical_or.reduceat(model.support_, first)
+    return Profile(values, np.asarray(selected), first, last, names if len(first) == p else None, p)

@@ -1,0 +1,220 @@
+"""The page in a real browser: loads without a network, answers to the pointer and the keyboard, fits every width."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+import fisherem
+from fisherem import SparseFisherEM
+
+CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+pytestmark = pytest.mark.skipif(shutil.which(CHROMIUM) is None, reason=f"{CHROMIUM} is not installed")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, wines, three, four, search):
+    """Name -> file."""
+    X, y = wines
+    folder = tmp_path_factory.mktemp("pages")
+    hostile = X.iloc[:, :5].set_axis(
+        ["<script>alert(1)</script>", "</script>", "long_" * 30, "<b>x</b>", "a & b"], axis=1
+    )
+    two = SparseFisherEM(2, sparsity=0.6, random_state=0, n_init=1).fit(hostile)
+    fisherem.report(three, X, folder / "three.html", labels=y)
+    fisherem.report(four, X, folder / "four.html")
+    fisherem.report(search, X, folder / "search.html", labels=y)
+    fisherem.report(two, hostile, folder / "hostile.html", title="<script>alert(2)</script>" * 4)
+    return {page.stem: page for page in folder.iterdir()}
+
+
+def visit(browser, page: Path, width=1400, dark=False):
+    browser.get_log("browser")
+    browser.get_log("performance")
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(page.as_uri())
+
+
+def marks(browser, group):
+    """The points of a group that can be seen."""
+    found = browser.find_elements(By.CSS_SELECTOR, f"#plot g[data-group='{group}'] .point")
+    return [m for m in found if m.is_displayed()]
+
+
+def positions(browser):
+    return browser.execute_script(
+        "return [...document.querySelectorAll('#plot .point')].map((m) => m.getAttribute('transform'))"
+    )
+
+
+def data_of(browser):
+    return json.loads(browser.execute_script("return document.getElementById('data').textContent"))
+
+
+def point_at(browser, element):
+    browser.execute_script("document.getElementById('scatter').scrollIntoView({behavior: 'instant'})")
+    ActionChains(browser).move_to_element(element).perform()
+
+
+@pytest.mark.parametrize("name", ["three", "four", "search", "hostile"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name, width):
+    visit(browser, pages[name], width)
+    assert browser.get_log("browser") == []
+    addresses = [
+        message["params"]["request"]["url"]
+        for entry in browser.get_log("performance")
+        if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
+    ]
+    assert {a.split(":")[0] for a in addresses} <= {"file", "data"}
+    wide, room = browser.execute_script("const e = document.documentElement; return [e.scrollWidth, e.clientWidth]")
+    assert wide <= room
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#plot .point")) == 178
+
+
+def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
+    X, _ = wines
+    visit(browser, pages["three"])
+    data = data_of(browser)
+    outermost = max(range(178), key=lambda i: abs(data["axes"][0][i]))  # nothing lies over it
+    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[_drawn(data, outermost)])
+    tip = browser.find_element(By.ID, "tip")
+    assert tip.is_displayed()
+    posterior = three.predict_proba(X)[outermost].max()
+    assert X.index[outermost] in tip.text
+    assert f"group {three.labels_[outermost]}, posterior {posterior:.3f}" in tip.text
+    ActionChains(browser).move_to_element(browser.find_element(By.ID, "reset")).perform()
+    assert not tip.is_displayed()
+
+
+def _drawn(data, row):
+    """The place of a row among the marks, which are drawn group by group."""
+    order = sorted(range(len(data["group"])), key=lambda i: (data["group"][i], i))
+    return order.index(row)
+
+
+def test_a_group_is_hidden_and_shown_by_click_and_by_key(browser, pages, three):
+    visit(browser, pages["three"])
+    button = browser.find_element(By.CSS_SELECTOR, ".toggle[data-group='1']")
+    count = int((three.labels_ == 1).sum())
+    assert len(marks(browser, 1)) == count
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert marks(browser, 1) == []
+    assert len(marks(browser, 0)) == int((three.labels_ == 0).sum())
+    button.send_keys(Keys.ENTER)
+    assert button.get_attribute("aria-pressed") == "true"
+    assert len(marks(browser, 1)) == count
+
+
+def test_axes_are_switched(browser, pages):
+    visit(browser, pages["four"])
+    before = positions(browser)
+    Select(browser.find_element(By.ID, "axis-x")).select_by_value("2")
+    after = positions(browser)
+    assert before != after
+    assert browser.find_element(By.ID, "label-x").text == "axis 3"
+    data = data_of(browser)
+    across = [float(t.split("(")[1].split(",")[0]) for t in after]
+    rows = sorted(range(178), key=lambda i: (data["group"][i], i))
+    low, high = (f(range(178), key=lambda a: across[a]) for f in (min, max))
+    values = data["axes"][2]
+    assert values[rows[low]] == pytest.approx(min(values), abs=0.02)
+    assert values[rows[high]] == pytest.approx(max(values), abs=0.02)
+    # choosing the same axis twice makes the two change places
+    Select(browser.find_element(By.ID, "axis-y")).select_by_value("2")
+    assert browser.find_element(By.ID, "label-x").text == "axis 2"
+    assert browser.find_element(By.ID, "label-y").text == "axis 3"
+
+
+def test_zoom_by_wheel_drag_buttons_and_keys_and_back(browser, pages):
+    visit(browser, pages["three"])
+    plot = browser.find_element(By.ID, "plot")
+    browser.execute_script("document.getElementById('scatter').scrollIntoView({behavior: 'instant'})")
+    home = positions(browser)
+
+    def scroll():
+        from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+
+        ActionChains(browser).scroll_from_origin(ScrollOrigin.from_element(plot), 0, -200).perform()
+
+    def drag():
+        ActionChains(browser).move_to_element_with_offset(plot, -150, -100).click_and_hold().move_by_offset(
+            300, 200
+        ).release().perform()
+
+    for act in (scroll, drag, browser.find_element(By.ID, "zoom-in").click, lambda: plot.send_keys("+")):
+        act()
+        assert positions(browser) != home
+        browser.find_element(By.ID, "reset").click()
+        assert positions(browser) == home
+    assert browser.get_log("browser") == []
+
+
+def test_variables_as_arrows_and_ellipses(browser, pages):
+    visit(browser, pages["three"])
+    names = browser.find_elements(By.CSS_SELECTOR, "#plot .arrowname")
+    assert names
+    assert not names[0].is_displayed()
+    browser.find_element(By.ID, "show-arrows").click()
+    assert names[0].is_displayed()
+    ellipses = browser.find_elements(By.CSS_SELECTOR, "#plot .ellipse")
+    assert all(e.is_displayed() for e in ellipses)
+    browser.find_element(By.ID, "show-ellipses").click()
+    assert not any(e.is_displayed() for e in ellipses)
+
+
+def test_a_single_axis_is_a_strip_and_hostile_names_are_text(browser, pages):
+    visit(browser, pages["hostile"], 400)
+    assert "<script>alert(1)</script>" in browser.find_element(By.ID, "profile").text
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("<script>alert(2)</script>")
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#plot .centre")) == 2
+    point_at(browser, marks(browser, 0)[0])
+    tip = browser.find_element(By.ID, "tip")
+    assert tip.is_displayed()
+    assert tip.rect["x"] >= 0
+    assert tip.rect["x"] + tip.rect["width"] <= 400
+
+
+def test_dark_mode_and_print(browser, pages):
+    def ink():
+        return browser.execute_script("return getComputedStyle(document.body).color")
+
+    visit(browser, pages["three"])
+    light = ink()
+    visit(browser, pages["three"], dark=True)
+    assert ink() != light
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    assert ink() == light
+    assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
