@@ -88,7 +88,8 @@ def imported(name: str, path: Path):
             base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
             for alias in node.names:
                 full = ".".join([*base, alias.name])
-                yield full if full in known else ".".join(base)
+                if full in known or base:  # else a name of the package itself, such as its version
+                    yield full if full in known else ".".join(base)
 
 
 def test_every_module_stands_in_the_flow():

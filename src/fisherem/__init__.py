@@ -33,8 +33,8 @@ __all__ = [
 if TYPE_CHECKING:
     from . import datasets
     from .estimators import FisherEM, SparseFisherEM
-    from .persistence import load, save
     from .page import report
+    from .persistence import load, save
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability
