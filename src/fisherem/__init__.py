@@ -14,10 +14,19 @@ _HOME = {
     "Stability": "subsampling",
     "stability": "subsampling",
 }
-__all__ = ["FisherEM", "ModelSearch", "SelectDiscriminative", "SparseFisherEM", "Stability", "datasets", "stability"]
+__all__ = [
+    "FisherEM",
+    "ModelSearch",
+    "SelectDiscriminative",
+    "SparseFisherEM",
+    "Stability",
+    "datasets",
+    "images",
+    "stability",
+]
 
 if TYPE_CHECKING:
-    from . import datasets
+    from . import datasets, images
     from .estimators import FisherEM, SparseFisherEM
     from .search import ModelSearch
     from .selection import SelectDiscriminative
@@ -27,8 +36,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str):
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
-    if name == "datasets":
-        return import_module(".datasets", __name__)
+    if name in ("datasets", "images"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

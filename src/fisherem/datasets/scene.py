@@ -1,8 +1,9 @@
 """A made-up scene of Mars with known truth: which class each pixel has, and which bands carry the differences.
 
-reflectance[i, b] = light[i] * continuum[b] * prod_f (1 - depth[class i, f] strength[i] g_f(b)) * gas[i, b] + noise[i, b]
-with g_f a Gaussian of wavelength: the minerals' absorption features. Light (sun and slope) and gas (CO2, deeper where the
-ground is low) vary over the scene and tell nothing about the classes.
+    out[i, b] = light[i] continuum[b] prod_f (1 - depth[class i, f] strength[i] g_f(b)) (1 - gas[i, b]) + noise[i, b]
+
+with g_f a Gaussian of wavelength: the minerals' absorption features. Light (sun and slope) and gas (CO2, deeper where
+the ground is low) vary over the scene and tell nothing about the classes.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _class_map(rng, shape, n_classes) -> np.ndarray:
 
 
 def mars_like(
-    rows=300, cols=128, bands=256, n_classes=5, seed=0, noise=0.01, *, n_bad_bands=4, dead_share=0.002
+    rows=300, cols=128, bands=256, n_classes=5, seed=0, noise=0.015, *, n_bad_bands=4, dead_share=0.002
 ) -> Scene:
     """A scene of the size of the paper's OMEGA image. `noise` is the standard deviation of the sensor noise relative
     to the mean reflectance, half of it correlated between neighbouring bands."""
