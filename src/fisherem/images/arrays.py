@@ -68,11 +68,16 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
     if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
         return _read_matlab73(path, variable, shape, order)
     numeric = {"double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
+    faults = (MatReadError, NotImplementedError, TypeError, ValueError, OSError, EOFError)
     try:
         found = {name: tuple(size) for name, size, kind in whosmat(path) if kind in numeric}
-        array = loadmat(path, variable_names=[chosen := _choose(found, variable, shape, path.name)])[chosen]
-    except (MatReadError, NotImplementedError, TypeError, OSError, EOFError) as error:
+    except faults as error:
         raise ValueError(f"{path.name} cannot be read as a MATLAB file: {error}") from error
+    chosen = _choose(found, variable, shape, path.name)
+    try:
+        array = loadmat(path, variable_names=[chosen])[chosen]
+    except faults as error:
+        raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
     return _as_cube(array, shape, order, path)
 
 

@@ -3,10 +3,11 @@
     row[i, b] = clip(value[pixel i, band b]) / |clip(value[pixel i, :])|        optionally (row - mean_b) / deviation_b
 
 Dividing each pixel by its norm is the default, clipping at 10 robust deviations too; standardising is not. Agreement
-with the truth of sparse Fisher-EM (two-step, AkjB, 0.1) and of k-means, measured by `benchmarks/images.py`:
-raw, normalised, raw + standardised, both: see docs/images.md. Light and slope multiply a whole spectrum: they are most
-of the variance of a scene and say nothing about what the ground is made of; the norm takes them away. Standardising
-raises bands of pure noise to the weight of the others.
+with the truth of sparse Fisher-EM (two-step, AkjB, 0.1): Samson 0.70 as it is, 0.85 standardised, 0.97 normalised,
+0.98 both; the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The CRISM tile has no truth: its largest
+group holds half of the pixels normalised and three quarters raw. Light and slope multiply a whole spectrum: they are
+most of the variance of a scene and say nothing about what the ground is made of; the norm takes them away.
+Standardising gives quiet bands the weight of the others and selects more of them for nothing.
 """
 
 from __future__ import annotations
@@ -125,13 +126,11 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
         scale = rows.dtype.type(cube.scale_factor)
         rows.limits = limits[0][kept].astype(rows.dtype) / scale, limits[1][kept].astype(rows.dtype) / scale
     if normalise:
-        rows = _normalise(rows, use, report)
+        _normalise(rows)
     if standardise:
         _standardise(rows)
     report.standardised = standardise
     report.used_pixels, report.used_bands = rows.shape
-    if len(rows) < 2:
-        raise ValueError(f"{len(rows)} pixels are left after cleaning, too few to cluster: {report.brief()}")
     made = rows if rows.size * rows.dtype.itemsize > _KEEP_BYTES else _in_memory(rows)
     return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report)
 
@@ -199,7 +198,8 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.n
     if empty.any():
         report.bands_empty = tuple(int(j) for j in np.flatnonzero(empty))
         found = _look(cube, use, chosen := chosen & ~empty, limits)
-    report.fill_pixels, report.not_finite_pixels, report.clipped = found.n_fill, found.n_not_finite, found.n_clipped
+    report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
+    report.dark_pixels, report.clipped = found.n_dark, found.n_clipped
     use = use & ~found.pixels
     if not use.any():
         raise ValueError(f"all pixels are invalid: nothing to cluster ({report.brief()})")
@@ -213,12 +213,13 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.n
 
 @dataclass
 class _Found:
-    pixels: np.ndarray  # bool n: a gap in some chosen band
+    pixels: np.ndarray  # bool n: a gap in some chosen band, or 0 in all
     gaps: np.ndarray  # per band: pixels that have other values but not this one
     varies: np.ndarray  # per band: more than one value among the pixels without gaps
     n_blank: int = 0  # pixels without any value
     n_fill: int = 0
     n_not_finite: int = 0
+    n_dark: int = 0
     n_clipped: int = 0
 
 
@@ -227,8 +228,8 @@ def _look(cube: Cube, use, chosen, limits) -> _Found:
     n_all, p = cube.pixels.shape
     found = _Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
-    low, high = (-np.inf, np.inf) if limits is None else (limits[0][columns], limits[1][columns])
-    first = None
+    low, high = (np.empty(0), np.empty(0)) if limits is None else (limits[0][columns], limits[1][columns])
+    first: np.ndarray | None = None
     step = max(1, _CHUNK // p)
     for start in range(0, n_all, step):
         here = np.flatnonzero(use[start : start + step])
@@ -236,45 +237,38 @@ def _look(cube: Cube, use, chosen, limits) -> _Found:
         raw = (raw if len(here) == len(raw) else raw[here])[:, columns]
         is_fill, not_finite = _invalid(raw, cube.fill_value)
         bad = is_fill if not_finite is None else is_fill | not_finite
-        rows_bad = bad.any(axis=1)
+        dark = ~raw.any(axis=1)
+        rows_bad = bad.any(axis=1) | dark
         if rows_bad.any():
             with_fill = is_fill.any(axis=1)
-            blank = bad.all(axis=1)
+            blank: np.ndarray = np.asarray(bad.all(axis=1))
             found.pixels[start + here] = rows_bad
             found.gaps[columns] += (bad & ~blank[:, None]).sum(axis=0)
             found.n_blank += int(blank.sum())
             found.n_fill += int(with_fill.sum())
-            found.n_not_finite += int((rows_bad & ~with_fill).sum())
+            found.n_dark += int((dark & ~with_fill).sum())
+            found.n_not_finite += int((rows_bad & ~with_fill & ~dark).sum())
             raw = raw[~rows_bad]
         if not len(raw):
             continue
         first = raw[0].copy() if first is None else first
         lowest, highest = raw.min(axis=0), raw.max(axis=0)
         found.varies[columns] |= (lowest != first) | (highest != first)
-        out = np.flatnonzero((lowest < low) | (highest > high)) if limits is not None else ()
-        if len(out):
-            part = raw[:, out]
-            found.n_clipped += int(((part < low[out]) | (part > high[out])).sum())  # type: ignore[index]
+        if limits is not None:
+            beyond = np.flatnonzero((lowest < low) | (highest > high))
+            part = raw[:, beyond]
+            found.n_clipped += int(np.count_nonzero((part < low[beyond]) | (part > high[beyond])))
     return found
 
 
-def _normalise(rows: CleanPixels, use: np.ndarray, report: CleaningReport) -> CleanPixels:
-    """1 / norm of every row; rows that are 0 in every band have no direction and are left out (`use` is changed)."""
+def _normalise(rows: CleanPixels) -> None:
+    """1 / norm of every row."""
     norms = np.empty(len(rows), rows.dtype)
     for part in rows.chunks():
         values = rows.reflectance(part)
         norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
-    dark = norms == 0
-    if dark.any():
-        report.dark_pixels = int(dark.sum())
-        left = np.arange(len(rows.pixels)) if rows.index is None else rows.index
-        use[left[dark]] = False
-        limits = rows.limits
-        rows = CleanPixels(rows.pixels, left[~dark], rows.bands)
-        rows.limits = limits
-        norms = norms[~dark]
+    norms[norms == 0] = 1  # nothing but constant bands had a value: the row stays 0
     rows.factor = 1 / norms
-    return rows
 
 
 def _standardise(rows: CleanPixels) -> None:

@@ -16,7 +16,7 @@ class CleaningReport:
     masked_by_request: int = 0  # by the cube's or the user's mask
     fill_pixels: int = 0  # the fill value in some band that is used
     not_finite_pixels: int = 0  # NaN or infinite, without a fill value
-    dark_pixels: int = 0  # 0 in every band: no norm to divide by
+    dark_pixels: int = 0  # 0 in every band: dead, whatever the fill value is said to be
     bands_not_asked: int = 0
     bands_bad: tuple[int, ...] = ()  # in the bad-band list
     bands_empty: tuple[int, ...] = ()  # without a value in most pixels

@@ -24,7 +24,7 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
     """An ENVI classification file (header and data) with class names, colours and the georeference."""
     envi = need("spectral.io.envi", "writing ENVI files")
     metadata = {"description": "groups found by fisherem; 0 is masked", **_envi_place(georeference)}
-    shown = [(0, 0, 0), *(tuple(int(round(255 * c)) for c in colour) for colour in colours)]
+    shown = [(0, 0, 0), *(tuple(round(255 * c) for c in colour) for colour in colours)]
     envi.save_classification(
         str(path),
         _codes(labels)[:, :, None],
@@ -79,7 +79,7 @@ def write_geotiff(
             if names is not None:
                 file.update_tags(1, **{f"class_{k + 1}": name for k, name in enumerate(names)})
             if colours is not None:
-                table = {k + 1: (*(int(round(255 * c)) for c in colour), 255) for k, colour in enumerate(colours)}
+                table = {k + 1: (*(round(255 * c) for c in colour), 255) for k, colour in enumerate(colours)}
                 file.write_colormap(1, {0: (0, 0, 0, 0), **table})
     return path
 
