@@ -61,6 +61,7 @@ def test_lazy_rows_are_those_in_memory(scene, monkeypatch):
         np.testing.assert_array_equal(lazy[17], kept[17])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_lazy_rows_give_the_same_map(monkeypatch):
     """Large enough for the start from a sample, in both ways."""
     import sys
@@ -68,9 +69,9 @@ def test_lazy_rows_give_the_same_map(monkeypatch):
     from fisherem.datasets import mars_like
 
     scene = mars_like(200, 160, 134, 3, seed=2)
-    kept = segment(scene.cube, 3)
+    kept = segment(scene.cube, 3, max_iter=4)
     monkeypatch.setattr(sys.modules["fisherem.images.clean"], "_KEEP_BYTES", 0)
-    lazy = segment(scene.cube, 3)
+    lazy = segment(scene.cube, 3, max_iter=4)
     np.testing.assert_array_equal(lazy.labels, kept.labels)
     np.testing.assert_array_equal(lazy.support, kept.support)
 
@@ -83,6 +84,12 @@ def test_clipping_pulls_spikes_back(plain):
     spread = 1.4826 * np.median(np.abs(column - np.median(column)))
     assert np.median(column) + 9 * spread < rows[4 * 9 + 4, 4] < np.median(column) + 11 * spread
     assert clean(Cube(array), normalise=False, clip=None).rows[4 * 9 + 4, 4] == 1e6
+
+
+def test_broken_detectors_are_found_without_a_list(scene):
+    report = clean(Cube(scene.cube.data, fill_value=scene.cube.fill_value)).report
+    assert report.bands_erratic == tuple(np.flatnonzero(scene.cube.bad_bands))
+    assert clean(scene.cube).report.bands_erratic == ()
 
 
 def test_bands_by_wavelength_number_and_flag(plain):

@@ -1,4 +1,4 @@
-"""The demo scene and the real ones: agreement with the truth, bands inside the features, maps without manual cleaning."""
+"""The demo scene and the real ones: agreement with the truth, bands inside the features, maps without cleaning."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def agreement(truth, labels):
 
 @pytest.fixture(scope="module")
 def mars():
-    scene = datasets.mars_like(rows=100, cols=96, bands=200)
+    scene = datasets.mars_like(rows=80, cols=72, bands=160)
     return scene, segment(scene.cube, 5)
 
 
@@ -59,7 +59,7 @@ def test_it_is_the_estimator_on_the_normalised_pixels(scene):
 
 
 def test_a_range_of_groups_is_searched(scene):
-    found = segment(scene.cube, range(2, 5), model="AkB", criterion="icl")
+    found = segment(scene.cube, range(2, 5), model="AkB", criterion="icl", n_jobs=1)
     assert found.n_clusters in (2, 3, 4)
     assert set(found.search.results_["n_clusters"]) == {2, 3, 4}
     dense = found.search.results_.query("method == 'dense'")
@@ -95,7 +95,7 @@ def test_samson(hyperspectral):
     abundances = scipy.io.loadmat(hyperspectral / "samson_end3.mat")["A"]
     truth = abundances.argmax(axis=0).reshape(95, 95).T  # the pixels run down the columns
     cube = read(hyperspectral / "samson_1.mat", shape=(95, 95), wavelengths=np.linspace(401, 889, 156), units="nm")
-    found = segment(cube, 3, sparsity=0.05)
+    found = segment(cube, 3, sparsity=0.08)
     assert agreement(truth, found.labels) >= 0.93
     assert 2 <= found.support.sum() <= 12
 
@@ -105,6 +105,7 @@ def test_crism_gives_a_map_without_manual_cleaning(hyperspectral, tmp_path):
     assert (found.labels >= 0).sum() == found.cleaning.used_pixels == 219
     assert np.bincount(found.labels[found.labels >= 0]).min() >= 20  # no group of a few spikes
     assert found.cleaning.fill_pixels == 181
+    assert found.cleaning.bands_erratic == (323,)  # counts in the thousands beside reflectances of 0.2
     assert 0 < found.support.sum() < 100
     assert np.nanmax(np.abs(found.mean_spectra)) < 1
     found.save(tmp_path)
@@ -139,7 +140,7 @@ def test_written_maps_read_back_elsewhere(scene, tmp_path, place):
             np.testing.assert_array_equal(file.read(1).astype(int) - 1, found.labels)
             if place.crs:
                 assert tuple(file.transform)[:6] == place.transform
-                assert file.crs.to_epsg() == 32632 or file.crs == rasterio.CRS.from_epsg(32632)
+                assert file.crs == rasterio.CRS.from_epsg(32632)
     with rasterio.open(tmp_path / "out" / "labels.tif") as file:
         assert file.colormap(1)[1][:3] == (0, 114, 178)  # the palette's first colour
         assert file.tags(1)["class_2"] == "group 2"
@@ -163,8 +164,7 @@ def test_the_georeference_of_a_file_comes_through(hyperspectral, tmp_path):
         for name in ("labels.tif", "labels.img"):
             with rasterio.open(tmp_path / name) as after:
                 np.testing.assert_allclose(tuple(after.transform), tuple(before.transform), rtol=1e-12)
-        with rasterio.open(tmp_path / "labels.tif") as after:
-            assert after.crs == before.crs
+                assert after.crs == before.crs
 
 
 def test_the_pictures_hold_the_data(mars):

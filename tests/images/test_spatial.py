@@ -68,9 +68,9 @@ def test_zero_strength_is_the_method_without_it_and_priors_are_normalised(scene)
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_neighbours_help_where_the_noise_is_high():
-    scene = datasets.mars_like(rows=90, cols=80, bands=100, noise=0.08, seed=3)
-    alone = segment(scene.cube, 5, max_iter=40)
-    together = segment(scene.cube, 5, spatial="auto", max_iter=40)
+    scene = datasets.mars_like(rows=64, cols=64, bands=80, noise=0.08, seed=3)
+    alone = segment(scene.cube, 5, max_iter=15)
+    together = segment(scene.cube, 5, spatial="auto", max_iter=15)
     assert together.spatial > 0
     valid = ~scene.dead
     gain = accuracy(scene.truth[valid], together.labels[valid]) - accuracy(scene.truth[valid], alone.labels[valid])
@@ -78,6 +78,6 @@ def test_neighbours_help_where_the_noise_is_high():
 
 
 def test_a_search_with_the_prior_keeps_it(scene):
-    found = segment(scene.cube, [2, 3], spatial=1.0, neighbours=8)
+    found = segment(scene.cube, [2, 3], spatial=1.0, neighbours=8, n_jobs=1)
     assert found.spatial == 1.0
     np.testing.assert_allclose(found.posteriors[~scene.dead].sum(axis=1), 1)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from .cleaning_report import CleaningReport
 from .cube import Cube, Pixels
@@ -28,6 +29,10 @@ __all__ = ["CLIP", "CleanPixels", "Cleaned", "clean"]
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
+# A broken detector: its robust deviation is this many times that of its neighbours (a window of 11 bands), and above
+# the level of the signal there, which no absorption can be. The CRISM tile has one such band, 7400 times its neighbours;
+# the next has 1.08 times, and Samson's most 1.22 times.
+_ERRATIC, _WINDOW = 10.0, 11
 # A band without a value in more than this share of the pixels goes; otherwise each of its gaps costs a pixel.
 _EMPTY_BAND = 0.5
 # Values looked at in one go.
@@ -117,7 +122,11 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
     use = use.ravel()
     report.masked_by_request = int((~use).sum())
     chosen = _chosen_bands(cube, bands, report)
-    limits = None if clip is None else _limits(cube, use, chosen, float(clip))
+    limits = None
+    if clip is not None:
+        *limits, erratic = _limits(cube, use, chosen, float(clip))
+        report.bands_erratic = tuple(int(j) for j in np.flatnonzero(erratic))
+        chosen = chosen & ~erratic
     chosen, use = _scan(cube, use, chosen, limits, report)
     kept = np.flatnonzero(chosen)
     index = None if use.all() else np.flatnonzero(use)
@@ -167,12 +176,13 @@ def _stored(fill: float, dtype: np.dtype):
     return dtype.type(fill) if dtype.kind == "f" else fill
 
 
-def _limits(cube: Cube, use: np.ndarray, chosen: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limit per band, in stored units, from an even sample of pixels."""
+def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower and upper limit per band, in stored units, from an even sample of pixels; and which bands are erratic."""
     if clip <= 0:
         raise ValueError(f"clip must be above 0 (robust standard deviations), or None; got {clip!r}")
     candidates = np.flatnonzero(use)
     low, high = np.full(cube.shape[2], -np.inf), np.full(cube.shape[2], np.inf)
+    erratic = np.zeros(cube.shape[2], bool)
     raw = cube.pixels.raw(candidates[:: max(1, len(candidates) // _SAMPLE)])
     is_fill, not_finite = _invalid(raw, cube.fill_value)
     bad = is_fill if not_finite is None else is_fill | not_finite
@@ -186,9 +196,11 @@ def _limits(cube: Cube, use: np.ndarray, chosen: np.ndarray, clip: float) -> tup
     if values.size:
         middle = median_of(values, axis=0)
         spread = 1.4826 * median_of(np.abs(values - middle), axis=0)
+        around, level = (median_filter(v, _WINDOW, mode="nearest") for v in (spread, np.abs(middle)))
+        erratic[whole] = (spread > _ERRATIC * around) & (spread > level)
         spread[spread == 0] = np.inf  # half of the values are one number: no scale to judge by
         low[whole], high[whole] = middle - clip * spread, middle + clip * spread
-    return low, high
+    return low, high, erratic
 
 
 def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.ndarray, np.ndarray]:

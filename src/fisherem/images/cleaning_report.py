@@ -20,6 +20,7 @@ class CleaningReport:
     bands_not_asked: int = 0
     bands_bad: tuple[int, ...] = ()  # in the bad-band list
     bands_empty: tuple[int, ...] = ()  # without a value in most pixels
+    bands_erratic: tuple[int, ...] = ()  # a broken detector: far more variation than the bands around it
     bands_constant: tuple[int, ...] = ()
     clipped: int = 0  # single values pulled back to the limit
     normalised: bool = False
@@ -37,6 +38,7 @@ class CleaningReport:
             ("bands not asked for", self.bands_not_asked),
             ("bands in the bad-band list", len(self.bands_bad)),
             ("bands without values", len(self.bands_empty)),
+            ("erratic bands", len(self.bands_erratic)),
             ("constant bands", len(self.bands_constant)),
             ("outlying values clipped", self.clipped),
         ]

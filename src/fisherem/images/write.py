@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from .cube import Georeference
 from .extras import need
 
-__all__ = ["write_envi_classes", "write_geotiff", "write_pictures", "write_tables"]
+__all__ = ["write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables"]
 
 
 def _codes(labels: np.ndarray) -> np.ndarray:
@@ -39,27 +40,24 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
 
 
 def _envi_place(georeference: Georeference) -> dict:
-    place: dict = {}
+    """The header's map fields: those that came with an ENVI file, else as GDAL writes them for the same place."""
     if georeference.map_info is not None:
-        place["map info"] = list(georeference.map_info)
-    elif georeference.transform is not None:
-        a, b, c, d, e, f = georeference.transform
-        if not (b or d):  # ENVI describes maps with the north up; a turned one keeps only its GeoTIFF
-            # the name only labels the numbers: readers take the projection from the coordinate system string
-            place["map info"] = ["Arbitrary", "1", "1", repr(c), repr(f), repr(a), repr(-e), "0", "North"]
-    if georeference.crs is not None:
-        place["coordinate system string"] = [_esri_text(georeference.crs)]
-    return place
-
-
-def _esri_text(crs: str) -> str:
-    """ENVI's own dialect of the coordinate system's text, where rasterio can translate it."""
-    rasterio = need("rasterio.crs", "writing a coordinate system")
-    return rasterio.CRS.from_user_input(crs).to_wkt(version="WKT1_ESRI")
+        place = {"map info": list(georeference.map_info)}
+        if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
+            place["coordinate system string"] = [georeference.crs]
+        return place
+    if georeference.transform is None:
+        return {}
+    envi = need("spectral.io.envi", "writing ENVI files")
+    with TemporaryDirectory() as folder:
+        example = Path(folder) / "place.img"
+        write_geotiff(example, np.ones((1, 1), np.uint8), georeference, nodata=None, driver="ENVI")
+        header = envi.read_envi_header(str(example.with_suffix(".hdr")))
+    return {k: v for k, v in header.items() if k in ("map info", "projection info", "coordinate system string")}
 
 
 def write_geotiff(
-    path: Path, values: np.ndarray, georeference: Georeference, *, nodata, names=None, colours=None
+    path: Path, values, georeference: Georeference, *, nodata, names=None, colours=None, driver="GTiff"
 ) -> Path:
     """One band, rows x columns, with the georeference; class maps with their colours and names."""
     rasterio = need("rasterio", "writing GeoTIFF files")
@@ -72,8 +70,8 @@ def write_geotiff(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
         with rasterio.open(
-            path, "w", driver="GTiff", height=rows, width=columns, count=1, dtype=values.dtype.name, nodata=nodata,
-            compress="deflate", **place,
+            path, "w", driver=driver, height=rows, width=columns, count=1, dtype=values.dtype.name, nodata=nodata,
+            **place, **({"compress": "deflate"} if driver == "GTiff" else {}),
         ) as file:  # fmt: skip
             file.write(values, 1)
             if names is not None:
