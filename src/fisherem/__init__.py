@@ -27,11 +27,12 @@ __all__ = [
     "load",
     "save",
     "report",
+    "images",
     "stability",
 ]
 
 if TYPE_CHECKING:
-    from . import datasets
+    from . import datasets, images
     from .estimators import FisherEM, SparseFisherEM
     from .page import report
     from .persistence import load, save
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str):
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
-    if name == "datasets":
-        return import_module(".datasets", __name__)
+    if name in ("datasets", "images"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -155,14 +155,19 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self._check_parameters()
         table = check_table(self, X, reset=True)
         weights = check_weights(sample_weight, table)
+        self._fit_rows(table, weights)
+        return self
+
+    def _fit_rows(self, table, weights=None, prior=None) -> tuple[Problem, Fit]:
+        """Fit to checked rows, an array or anything `ArrayRows` reads, with a prior over the rows."""
         check_clusters(self.n_clusters, table, weights)
         spec = self._specification(*table.shape)
-        problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs)
+        problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs, prior=prior)
         self._warn_of_constant_columns(problem)
         fit, starts = multistart.fit(problem, spec)
         self._adopt(problem, fit, starts)
         self._warn_unless_converged()
-        return self
+        return problem, fit
 
     def _check_parameters(self) -> None:
         check_number("n_clusters", self.n_clusters, integer=True, least=1)
@@ -202,7 +207,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             names = getattr(self, "feature_names_in_", None)
             shown = ", ".join(str(j) if names is None else repr(names[j]) for j in constant[:5])
             more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
-            warnings.warn(f"constant columns can tell nothing and are never selected: {shown}{more}", stacklevel=3)
+            warnings.warn(f"constant columns can tell nothing and are never selected: {shown}{more}", stacklevel=4)
 
     def _warn_unless_converged(self) -> None:
         if self.converged_:
@@ -216,7 +221,7 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             text = f"no convergence within max_iter={self.max_iter} iterations: raise max_iter or tol"
         else:
             text = f"stopped after {self.n_iter_} iterations: {self.stop_reason_}; try fewer clusters or more starts"
-        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _adopt(self, problem: Problem, fit: Fit, starts: list[dict]) -> None:
         """Copy a fit into the fitted attributes, with deterministic signs of the axes."""

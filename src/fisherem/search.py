@@ -24,7 +24,7 @@ from .checkpoints import Store, fingerprint
 from .criteria import CRITERIA
 from .dlm import MODELS, resolve
 from .engine.blocks import n_threads
-from .engine.loop import restore
+from .engine.loop import Fit, restore
 from .engine.multistart import FitError, Specification, starting_points
 from .engine.problem import Problem, prepare
 from .estimators import FisherEM, SparseFisherEM
@@ -136,10 +136,15 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self._check_parameters()
         table = check_table(self, X, reset=True)
         weights = check_weights(sample_weight, table)
+        self._fit_rows(table, weights)
+        return self
+
+    def _fit_rows(self, table, weights=None, prior=None) -> tuple[Problem, Fit]:
+        """Search on checked rows, an array or anything `ArrayRows` reads, with a prior over the rows."""
         for K in self._clusters():
             check_clusters(K, table, weights)
         specs = self._specifications(*table.shape)
-        problem = prepare(table, weights, ridge=self.estimator.ridge, n_jobs=self.n_jobs)
+        problem = prepare(table, weights, ridge=self.estimator.ridge, n_jobs=self.n_jobs, prior=prior)
         self.estimator._warn_of_constant_columns(problem)
         store = Store(self.checkpoint, fingerprint(problem, self._settings()) if self.checkpoint else "")
         self._outcomes: list[Outcome] = []
@@ -152,10 +157,9 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                     raise
                 self.interrupted_ = True
                 warnings.warn(
-                    f"interrupted: the results are those of the {len(self._outcomes)} fits that were done", stacklevel=2
+                    f"interrupted: the results are those of the {len(self._outcomes)} fits that were done", stacklevel=3
                 )
-        self._conclude(problem)
-        return self
+        return problem, self._conclude(problem)
 
     def _run(self, problem: Problem, store: Store, specs: dict[tuple[int, str], Specification], bar) -> None:
         jobs = n_threads(self.n_jobs)
@@ -195,7 +199,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         least = max(dense[cell].row[self.criterion] for cell in best_of_each) - _UNDECIDED
         return sorted(cell for cell in best_of_each if dense[cell].row[self.criterion] >= least)
 
-    def _conclude(self, problem: Problem) -> None:
+    def _conclude(self, problem: Problem) -> Fit:
         rows = sorted(
             self._outcomes,
             key=lambda o: (
@@ -220,8 +224,10 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
-        self.best_estimator_._adopt(problem, restore(problem, best.fit), [])
+        restored = restore(problem, best.fit)
+        self.best_estimator_._adopt(problem, restored, [])
         del self._outcomes
+        return restored
 
     # -- which is best ---------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""Data: the paper's simulation, iris and wine, and the real tables of its section 4.2 (from FISHEREM_DATA)."""
+"""Data: the paper's simulation, a made-up scene, iris and wine, and the paper's real tables (from FISHEREM_DATA)."""
 
+from .scene import Scene, mars_like
 from .simulations import simulate, simulate_dlm
 from .tables import NAMES, load
 
-__all__ = ["NAMES", "load", "simulate", "simulate_dlm"]
+__all__ = ["NAMES", "Scene", "load", "mars_like", "simulate", "simulate_dlm"]

@@ -50,10 +50,11 @@ class BlockState:
     """What a block's rows remember between two passes. Arrays have the rows along the last axis.
 
     weights (m,) · squared_norms (m,) of the centred rows · posteriors (K, m) · projected (d, m) ·
-    residuals (K, m), the squared distance to each mean outside the latent space · log_density (m,).
+    residuals (K, m), the squared distance to each mean outside the latent space · log_density (m,) ·
+    log_prior (K, m), what a prior over the rows adds to log pi_k, or None.
     """
 
-    __slots__ = ("log_density", "posteriors", "projected", "residuals", "squared_norms", "weights")
+    __slots__ = ("log_density", "log_prior", "posteriors", "projected", "residuals", "squared_norms", "weights")
 
     def __init__(self, weights=None, squared_norms=None, posteriors=None):
         self.weights = weights
@@ -62,6 +63,7 @@ class BlockState:
         self.projected = None
         self.residuals = None
         self.log_density = None
+        self.log_prior = None
 
 
 class Block:
@@ -111,6 +113,9 @@ class Block:
 
 class ArrayRows:
     """An n x p array with optional row weights, its blocks and the centre that is taken off as they are read.
+
+    Any object will do that has shape and dtype and gives rows as arrays for a slice or an array of row numbers: rows
+    that are made when they are read (an image on disk, cleaned) are never in memory all at once.
 
     The centre may be any point near the mean: formulas that need the exact mean correct for the difference.
     Block and tile boundaries depend on n and p alone and sums are added in block order, so the number of threads

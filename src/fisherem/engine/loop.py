@@ -24,6 +24,9 @@ _LEAST_OBSERVATIONS = 0.999
 # The F-step maximises eq. (6), not the likelihood, and on some data (satimage; iris with `svd` axes) the iterates end
 # in a cycle of 2 to 10 iterations. Two windows of this length, the second no better than the first, are taken as one.
 _WINDOW = 20
+# Mean-field sweeps that bring the posteriors of a restored fit with a spatial prior back to their fixed point: one
+# sweep carries a pixel's neighbours one step further, and beyond some ten pixels nothing is felt.
+_FIELD_SWEEPS = 10
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Se
         moments = problem.rows.fold(project, states, projection)
         parameters = m_step(sums.weights, projection.latent_means, moments, settings.model, problem.p, floor)
         fisher = fisher_criterion(between, axes.rows, _total(moments, projection, sums, problem))
+        strength = _update_prior(problem, states, parameters)
         sums = problem.rows.fold(expect, states, parameters)
         if not np.isfinite(sums.log_likelihood):
             raise FloatingPointError(f"the log-likelihood became {sums.log_likelihood} in iteration {len(history) + 1}")
@@ -105,6 +109,7 @@ def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Se
                 "n_floored": parameters.n_floored,
                 "event": event,
             }
+            | strength
         )
         event = ""
         fit = Fit(axes, parameters, means, states, sums.log_likelihood, sums.entropy, history, False, "")
@@ -138,7 +143,17 @@ def restore(problem: Problem, fit: Fit) -> Fit:
     states = problem.fresh_states()
     problem.rows.fold(project, states, Projection.of(fit.axes.rows, fit.means))
     problem.rows.fold(expect, states, fit.parameters, read=False)
+    for _ in range(_FIELD_SWEEPS if problem.prior is not None else 0):
+        _update_prior(problem, states, fit.parameters)
+        problem.rows.fold(expect, states, fit.parameters, read=False)
     return replace(fit, states=states)
+
+
+def _update_prior(problem: Problem, states: list[BlockState], parameters: Parameters) -> dict:
+    """Put the prior that the last posteriors make into the states; its strength, for the history."""
+    if problem.prior is None:
+        return {}
+    return {"spatial": problem.prior.update(problem.rows, states, parameters.proportions)}
 
 
 def _total(moments, projection: Projection, sums, problem: Problem) -> np.ndarray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blocks import ArrayRows, BlockState
+from .prior import SpatialPrior
 from .scatter import DenseScatter, RowSpaceScatter, Scatter
 from .statistics import column_moments, group_sums
 
@@ -32,6 +33,7 @@ class Problem:
     centre: np.ndarray  # p, in the variables
     constant: np.ndarray  # bool p: columns without any variation
     lightest: float  # the smallest positive weight
+    prior: SpatialPrior | None = None  # rows that lie near each other tend to the same group
 
     @property
     def p(self) -> int:
@@ -61,16 +63,16 @@ class Problem:
         return self.rows.fold(group_sums, states)
 
 
-def prepare(Y, weights=None, *, ridge: float, n_jobs=None, block_rows=None) -> Problem:
+def prepare(Y, weights=None, *, ridge: float, n_jobs=None, block_rows=None, prior=None) -> Problem:
     """Two passes over the rows: their mean, then squared norms and cross-products about it."""
     rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows)
     # a single block leaves the cross-products to BLAS's own threads, once they are worth starting
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
     with nullcontext() if alone else rows.threads():
-        return _prepare(rows, weights, ridge)
+        return _prepare(rows, weights, ridge, prior)
 
 
-def _prepare(rows: ArrayRows, weights, ridge: float) -> Problem:
+def _prepare(rows: ArrayRows, weights, ridge: float, prior) -> Problem:
     Y = rows.Y
     n_rows = rows.n if weights is None else int(np.count_nonzero(weights))
     wide = n_rows <= rows.p
@@ -79,8 +81,9 @@ def _prepare(rows: ArrayRows, weights, ridge: float) -> Problem:
     centre = first.sums / first.weight
     # The centre must be a number of the data's own type, or constant columns would leave a residue
     centre = centre.astype(Y.dtype).astype(float) if Y.dtype == np.float32 else centre
-    constant = _constant_columns(Y, weights)
-    centre[constant] = Y[0 if weights is None else np.argmax(weights > 0), constant]
+    constant = _constant_columns(rows)
+    first_row = 0 if weights is None else int(np.argmax(weights > 0))
+    centre[constant] = Y[first_row : first_row + 1][0, constant]
     rows.recentre(centre)
     second = rows.fold(column_moments, states, not wide)
     mean = second.sums / second.weight
@@ -90,15 +93,23 @@ def _prepare(rows: ArrayRows, weights, ridge: float) -> Problem:
     else:
         covariance = second.cross / second.weight - np.outer(mean, mean)
         scatter = DenseScatter(covariance, ridge)
-    return Problem(Y, rows, scatter, states, float(second.weight), mean, centre, constant, lightest)
+    return Problem(Y, rows, scatter, states, float(second.weight), mean, centre, constant, lightest, prior)
 
 
-def _constant_columns(Y, weights) -> np.ndarray:
-    """bool p: one and the same value in every row that counts."""
-    counted = slice(None) if weights is None else weights > 0
-    suspects = np.flatnonzero(np.ptp(Y[counted][:1000], axis=0) == 0)
-    constant = np.zeros(Y.shape[1], bool)
-    constant[suspects] = np.ptp(Y[:, suspects][counted], axis=0) == 0
+def _constant_columns(rows: ArrayRows) -> np.ndarray:
+    """bool p: one and the same value in every row that counts. Few blocks are read: most columns vary at once."""
+    constant = np.ones(rows.p, bool)
+    first = None
+    for start in range(0, rows.n, 1000):
+        block = rows.Y[start : start + 1000]
+        if rows.weights is not None:
+            block = block[rows.weights[start : start + 1000] > 0]
+        if not len(block):
+            continue
+        first = block[0].copy() if first is None else first
+        constant &= (block == first).all(axis=0)
+        if not constant.any():
+            break
     return constant
 
 

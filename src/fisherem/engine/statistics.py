@@ -125,9 +125,11 @@ class Expectation(Mergeable):
 def expect(block: Block | None, state: BlockState, parameters) -> Expectation:
     """E-step (eq. 5) in the log domain from the kept coordinates, and T'Y for the next F-step in the same visit.
 
-    With `block` None (nothing read) the sums stay 0.
+    With `block` None (nothing read) the sums stay 0. A prior over the rows has put its part into the state.
     """
     log_joint = parameters.log_joint(state.projected, state.residuals)
+    if state.log_prior is not None:
+        log_joint += state.log_prior
     highest = log_joint.max(axis=0)
     log_joint -= highest
     posteriors = np.exp(log_joint)

@@ -1,7 +1,16 @@
 """Pictures for Python users: a data object first, the drawing second."""
 
+from .maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
 from .stability import StabilityDisplay
 
-__all__ = ["CriterionDisplay", "PathDisplay", "ProjectionDisplay", "StabilityDisplay"]
+__all__ = [
+    "CriterionDisplay",
+    "LabelMapDisplay",
+    "PathDisplay",
+    "ProjectionDisplay",
+    "SpectraDisplay",
+    "StabilityDisplay",
+    "UncertaintyDisplay",
+]

@@ -1,0 +1,107 @@
+"""Arrays in files: MATLAB .mat (v5 by scipy, v7.3 by h5py) and .npy; a cube, or bands x pixels with a given shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .cube import Cube
+from .extras import need
+
+__all__ = ["fold_pixels", "read_matlab", "read_npy"]
+
+
+def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
+    """rows x columns x bands of a table of pixels x bands or bands x pixels; `order` "F" runs down the columns."""
+    n = shape[0] * shape[1]
+    if n not in table.shape:
+        raise ValueError(f"shape={shape} has {n} pixels; neither side of the array of shape {table.shape} has so many")
+    pixels = table.T if table.shape[1] == n else table
+    if order == "F":
+        return pixels.reshape(shape[1], shape[0], -1).transpose(1, 0, 2)
+    return pixels.reshape(*shape, -1)
+
+
+def _choose(found: dict[str, tuple[int, ...]], variable, shape, name: str) -> str:
+    """The variable to read, among (name -> shape) of the numeric arrays."""
+    listed = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in found.items()) or "none"
+    if variable is not None:
+        if variable not in found:
+            raise ValueError(f"{name} has no array {variable!r}; it has: {listed}")
+        return variable
+    fits = {
+        k: v
+        for k, v in found.items()
+        if (len(v) == 3 and min(v) > 1 if shape is None else len(v) == 3 or (len(v) == 2 and shape[0] * shape[1] in v))
+    }
+    if not fits:
+        wanted = "3-D array" if shape is None else f"array with {shape[0]} x {shape[1]} pixels"
+        hint = "; a table of bands x pixels needs shape=(rows, columns)" if shape is None else ""
+        raise ValueError(f"{name} holds no {wanted}; it has: {listed}{hint}")
+    if len(fits) > 1:
+        names = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in fits.items())
+        raise ValueError(f"{name} holds several arrays that could be the cube: choose one by variable= among {names}")
+    return next(iter(fits))
+
+
+def _as_cube(array: np.ndarray, shape, order, path: Path) -> Cube:
+    if array.ndim == 2 and shape is not None:
+        array = fold_pixels(array, shape, order)
+    if array.ndim != 3:
+        raise ValueError(
+            f"{path.name}: expected rows x columns x bands, or a table of pixels with shape=(rows, columns); "
+            f"got an array of shape {array.shape}"
+        )
+    if shape is not None and array.shape[:2] != tuple(shape):
+        raise ValueError(f"{path.name}: shape={tuple(shape)} was asked for; the array has {array.shape[:2]}")
+    return Cube(array, path=str(path))
+
+
+def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
+    """MATLAB counts pixels down the columns: `order` is "F" unless said otherwise."""
+    from scipy.io import loadmat, whosmat
+    from scipy.io.matlab import MatReadError
+
+    with path.open("rb") as file:
+        start = file.read(128)
+    if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
+        return _read_matlab73(path, variable, shape, order)
+    numeric = {"double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
+    faults = (MatReadError, NotImplementedError, TypeError, ValueError, OSError, EOFError)
+    try:
+        found = {name: tuple(size) for name, size, kind in whosmat(path) if kind in numeric}
+    except faults as error:
+        raise ValueError(f"{path.name} cannot be read as a MATLAB file: {error}") from error
+    chosen = _choose(found, variable, shape, path.name)
+    try:
+        array = loadmat(path, variable_names=[chosen])[chosen]
+    except faults as error:
+        raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
+    return _as_cube(array, shape, order, path)
+
+
+def _read_matlab73(path: Path, variable, shape, order) -> Cube:
+    h5py = need("h5py", "reading MATLAB v7.3 files")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {error}") from error
+    with file:
+        # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
+        found = {
+            name: tuple(reversed(item.shape))
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
+        }
+        array = file[_choose(found, variable, shape, path.name)][...].T
+    return _as_cube(array, shape, order, path)
+
+
+def read_npy(path: Path, *, shape=None, order="C") -> Cube:
+    """Mapped into memory."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
+    return _as_cube(np.asarray(array), shape, order, path)

@@ -1,0 +1,65 @@
+"""What cleaning left out and changed, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CleaningReport"]
+
+
+@dataclass
+class CleaningReport:
+    """Counts of pixels and numbers of bands (from 0) by the reason that they were left out for."""
+
+    n_pixels: int
+    n_bands: int
+    masked_by_request: int = 0  # by the cube's or the user's mask
+    fill_pixels: int = 0  # the fill value in some band that is used
+    not_finite_pixels: int = 0  # NaN or infinite, without a fill value
+    dark_pixels: int = 0  # 0 in every band: dead, whatever the fill value is said to be
+    bands_not_asked: int = 0
+    bands_bad: tuple[int, ...] = ()  # in the bad-band list
+    bands_empty: tuple[int, ...] = ()  # without a value in most pixels
+    bands_erratic: tuple[int, ...] = ()  # a broken detector: far more variation than the bands around it
+    bands_constant: tuple[int, ...] = ()
+    clipped: int = 0  # single values pulled back to the limit
+    normalised: bool = False
+    standardised: bool = False
+    used_pixels: int = 0
+    used_bands: int = 0
+
+    def lines(self) -> list[tuple[str, int]]:
+        """(what, how many) of all that is not 0."""
+        table = [
+            ("pixels masked by request", self.masked_by_request),
+            ("pixels with the fill value", self.fill_pixels),
+            ("pixels with NaN or infinite values", self.not_finite_pixels),
+            ("pixels that are 0 in every band", self.dark_pixels),
+            ("bands not asked for", self.bands_not_asked),
+            ("bands in the bad-band list", len(self.bands_bad)),
+            ("bands without values", len(self.bands_empty)),
+            ("erratic bands", len(self.bands_erratic)),
+            ("constant bands", len(self.bands_constant)),
+            ("outlying values clipped", self.clipped),
+        ]
+        return [(what, count) for what, count in table if count]
+
+    def brief(self) -> str:
+        return ", ".join(f"{count} {what}" for what, count in self.lines()) or "nothing left out"
+
+    def __str__(self) -> str:
+        done = [
+            w
+            for w, on in (
+                ("each pixel divided by its norm", self.normalised),
+                ("each band standardised", self.standardised),
+            )
+            if on
+        ]
+        return "\n".join(
+            [
+                f"{self.used_pixels} of {self.n_pixels} pixels and {self.used_bands} of {self.n_bands} bands used",
+                *(f"  {count:>8} {what}" for what, count in self.lines()),
+                *(f"  {what}" for what in done),
+            ]
+        )

@@ -1,0 +1,124 @@
+"""The cube: rows x columns x bands, read a few lines at a time, with all that its file says about it.
+
+`Pixels` is the same data as a table: pixel i = row * columns + column, out[i, b] = data[row, column, b] / scale. Every
+interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Cube", "Georeference", "Pixels", "as_cube"]
+
+
+def _float_type(dtype: np.dtype) -> np.dtype:
+    """float32 where it holds every value (integers up to 16 bits), else float64."""
+    exact = dtype.kind in "iub" and dtype.itemsize <= 2
+    return np.dtype(np.float32 if exact or (dtype.kind == "f" and dtype.itemsize <= 4) else np.float64)
+
+
+class Pixels:
+    """n x bands, lazily: `pixels[a:b]` and `pixels[index array]` give native floats divided by the scale factor.
+
+    `raw` gives the same pixels as they are stored, for comparison with a fill value.
+    """
+
+    ndim = 2
+
+    def __init__(self, view: np.ndarray, scale: float = 1.0):
+        self.view, self.scale = view, scale  # view: rows x columns x bands, any strides
+        rows, columns, bands = view.shape
+        self.columns = columns
+        self.shape = (rows * columns, bands)
+        self.dtype = _float_type(view.dtype)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def raw(self, key) -> np.ndarray:
+        """Stored values of a slice (step 1) or of an array of pixel numbers: m x bands."""
+        if isinstance(key, slice):
+            start, stop, _ = key.indices(len(self))
+            first = start // self.columns
+            lines = self.view[first : -(-stop // self.columns)]
+            flat = lines.reshape(-1, self.shape[1])  # a view where the bands lie together (bip), else these lines
+            return flat[start - first * self.columns : stop - first * self.columns]
+        key = np.asarray(key)
+        return self.view[key // self.columns, key % self.columns]
+
+    def __getitem__(self, key) -> np.ndarray:
+        values = np.asarray(self.raw(key)).astype(self.dtype, copy=False)
+        return values if self.scale == 1 else values / self.dtype.type(self.scale)
+
+
+@dataclass(frozen=True)
+class Georeference:
+    """Where the pixels lie: `crs` as text (WKT or an authority code), `transform` (a, b, c, d, e, f) of
+    x = a column + b row + c, y = d column + e row + f; `map_info` is ENVI's own description, kept as it came."""
+
+    crs: str | None = None
+    transform: tuple[float, ...] | None = None
+    map_info: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Cube:
+    """rows x columns x bands (a strided view; on disk where the format allows) and what the file says about it.
+
+    wavelengths (bands) in `units` ("um", "nm" or "") · band_names (bands) · bad_bands (bool, bands) ·
+    mask (bool, rows x columns, True for pixels to use) · fill_value, as stored · scale_factor, what stored values are
+    divided by · georeference · path.
+    """
+
+    data: np.ndarray = field(repr=False)
+    wavelengths: np.ndarray | None = None
+    units: str = ""
+    band_names: tuple[str, ...] | None = None
+    bad_bands: np.ndarray | None = None
+    mask: np.ndarray | None = None
+    fill_value: float | None = None
+    scale_factor: float = 1.0
+    georeference: Georeference = field(default_factory=Georeference)
+    path: str = ""
+
+    def __post_init__(self):
+        if self.data.ndim != 3:
+            raise ValueError(f"a cube has rows x columns x bands; got an array of shape {self.data.shape}")
+        if self.data.dtype.kind not in "iufb":
+            raise ValueError(f"a cube holds real numbers; got data type {self.data.dtype}")
+        for name in ("wavelengths", "band_names", "bad_bands"):
+            value = getattr(self, name)
+            if value is not None and len(value) != self.shape[2]:
+                raise ValueError(f"{name} must have one entry per band ({self.shape[2]}); got {len(value)}")
+        if self.mask is not None and self.mask.shape != self.shape[:2]:
+            raise ValueError(f"the mask must have the cube's rows x columns {self.shape[:2]}; got {self.mask.shape}")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.data.shape  # type: ignore[return-value]
+
+    @property
+    def pixels(self) -> Pixels:
+        """The n x bands table in row-major order of the pixels, lazily."""
+        return Pixels(self.data, self.scale_factor)
+
+    def names(self) -> list[str]:
+        """A name per band: the file's, else the wavelength, else the number."""
+        if self.band_names is not None:
+            return list(self.band_names)
+        if self.wavelengths is not None:
+            return [f"{w:.6g} {self.units}".strip() for w in self.wavelengths]
+        return [f"band {j + 1}" for j in range(self.shape[2])]
+
+
+def as_cube(source: Any, **known) -> Cube:
+    """A Cube as it is; an array of rows x columns x bands with what is known of it."""
+    if isinstance(source, Cube):
+        if known:
+            raise ValueError(f"{', '.join(known)} belong to the cube itself: make it with them")
+        return source
+    array = source if isinstance(source, np.ndarray) else np.asarray(source)
+    return Cube(array, **known)

@@ -1,0 +1,125 @@
+"""ENVI: a text header and a flat binary file, mapped into memory as rows x columns x bands whatever its interleave."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from .cube import Cube, Georeference
+from .extras import need
+from .units import wavelength_units
+
+__all__ = ["read_envi"]
+
+# ENVI's codes of real data types; complex ones (6, 9) are no reflectances.
+DATA_TYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
+# Interleave -> (order of the sizes in the file, the transpose to rows x columns x bands)
+INTERLEAVES = {
+    "bsq": (("bands", "lines", "samples"), (1, 2, 0)),
+    "bil": (("lines", "bands", "samples"), (0, 2, 1)),
+    "bip": (("lines", "samples", "bands"), (0, 1, 2)),
+}
+# Where the data of scene.hdr may be, besides scene itself.
+DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sli")
+
+
+def read_envi(path: Path) -> Cube:
+    """The cube of an ENVI header; its data stay on disk."""
+    header_path, header = _header(path)
+    sizes = {name: _whole(header, name, header_path) for name in ("lines", "samples", "bands")}
+    interleave = str(header.get("interleave", "")).strip().lower()
+    if interleave not in INTERLEAVES:
+        raise ValueError(f"{header_path.name}: interleave must be bsq, bil or bip; the header says {interleave!r}")
+    code = _whole(header, "data type", header_path)
+    if code not in DATA_TYPES:
+        known = ", ".join(map(str, DATA_TYPES))
+        raise ValueError(f"{header_path.name}: data type {code} is unknown or not real; known are {known}")
+    order = _whole(header, "byte order", header_path, 0)
+    dtype = np.dtype(DATA_TYPES[code]).newbyteorder(">" if order == 1 else "<")
+    offset = _whole(header, "header offset", header_path, 0)
+    names, transpose = INTERLEAVES[interleave]
+    data_path = _data_path(header_path)
+    expected = offset + dtype.itemsize * int(np.prod(list(sizes.values())))
+    if data_path.stat().st_size < expected:
+        raise ValueError(
+            f"{data_path.name} is shorter than its header says: expected {expected} bytes "
+            f"({sizes['lines']} lines x {sizes['samples']} samples x {sizes['bands']} bands of {dtype.name}), "
+            f"got {data_path.stat().st_size}; the copy may be incomplete"
+        )
+    stored = np.memmap(data_path, dtype, "r", offset, tuple(sizes[n] for n in names))
+    return Cube(np.asarray(stored).transpose(transpose), path=str(path), **_described(header))
+
+
+def _header(path: Path) -> tuple[Path, dict]:
+    envi = need("spectral.io.envi", "reading ENVI files")
+    header_path = path if path.suffix.lower() == ".hdr" else path.with_suffix(".hdr")
+    if not header_path.exists() and Path(f"{path}.hdr").exists():
+        header_path = Path(f"{path}.hdr")
+    if not header_path.exists():
+        raise FileNotFoundError(f"there is no ENVI header {header_path}")
+    try:
+        return header_path, envi.read_envi_header(str(header_path))
+    except Exception as error:  # spectral has its own classes for each fault
+        raise ValueError(f"{header_path.name} is not an ENVI header: {error}") from error
+
+
+def _data_path(header_path: Path) -> Path:
+    base = header_path.with_suffix("")
+    tried = [base, *(base.with_suffix(s) for s in DATA_SUFFIXES), *(Path(f"{base}{s}") for s in DATA_SUFFIXES)]
+    for candidate in tried:
+        for name in (candidate, candidate.with_suffix(candidate.suffix.upper())):
+            if name.is_file():
+                return name
+    shown = ", ".join(dict.fromkeys(t.name for t in tried[:4]))
+    raise FileNotFoundError(f"{header_path.name} has no data file beside it (tried {shown}, ...)")
+
+
+def _whole(header: dict, name: str, path: Path, default: int | None = None) -> int:
+    if name not in header and default is not None:
+        return default
+    try:
+        return int(header[name])
+    except (KeyError, TypeError, ValueError):
+        found = f"it says {header[name]!r}" if name in header else "it is missing"
+        raise ValueError(f"{path.name}: '{name}' must be a whole number; {found}") from None
+
+
+def _described(header: dict) -> dict:
+    """What the header says beyond the layout, as arguments of Cube."""
+    known: dict = {"georeference": _georeference(header)}
+    if "wavelength" in header:
+        known["wavelengths"] = np.array(header["wavelength"], float)
+        known["units"] = wavelength_units(header.get("wavelength units"), known["wavelengths"])
+    if "band names" in header:
+        known["band_names"] = tuple(header["band names"])
+    if "bbl" in header:
+        known["bad_bands"] = np.array(header["bbl"], float) == 0
+    if "data ignore value" in header:
+        known["fill_value"] = float(header["data ignore value"])
+    if "reflectance scale factor" in header:
+        known["scale_factor"] = float(header["reflectance scale factor"])
+    return known
+
+
+def _georeference(header: dict) -> Georeference:
+    info = header.get("map info")
+    text = header.get("coordinate system string")
+    crs = ",".join(text) if isinstance(text, list) else text
+    if not isinstance(info, list) or len(info) < 7:
+        return Georeference(crs)
+    turned = next((float(m[1]) for m in (re.match(r"rotation\s*=\s*(\S+)", i) for i in info) if m), 0.0)
+    column, row, x, y, dx, dy = (float(v) for v in info[1:7])
+    transform = None if turned else (dx, 0.0, x - (column - 1) * dx, 0.0, -dy, y + (row - 1) * dy)
+    return Georeference(crs or _named_crs(info), transform, tuple(info))
+
+
+def _named_crs(info: list[str]) -> str | None:
+    """WGS-84 UTM zones and plain longitude and latitude; other projections need the coordinate system string."""
+    if not any(i.strip().upper().replace(" ", "-") in ("WGS-84", "WGS84") for i in info[7:]):
+        return None
+    if info[0].strip().upper() == "UTM":
+        south = len(info) > 8 and info[8].strip().lower().startswith("s")
+        return f"EPSG:{(32700 if south else 32600) + int(info[7])}"
+    return "EPSG:4326" if info[0].strip().lower().startswith("geographic") else None

@@ -1,0 +1,97 @@
+"""read(path): a cube from any of the formats, by the ending of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from .arrays import read_matlab, read_npy
+from .cube import Cube
+from .envi import DATA_SUFFIXES, read_envi
+from .geotiff import read_geotiff
+from .units import wavelength_units
+
+__all__ = ["read", "read_mask"]
+
+# ending -> (reader, the options it takes besides the path)
+READERS: dict[str, tuple[Callable[..., Cube], tuple[str, ...]]] = {
+    **dict.fromkeys((".hdr", *DATA_SUFFIXES), (read_envi, ())),
+    ".tif": (read_geotiff, ()),
+    ".tiff": (read_geotiff, ()),
+    ".mat": (read_matlab, ("variable", "shape", "order")),
+    ".npy": (read_npy, ("shape", "order")),
+}
+
+
+def _reader(path: Path) -> tuple[Callable[..., Cube], tuple[str, ...]]:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() not in READERS:
+        if Path(f"{path}.hdr").exists():
+            return READERS[".hdr"]
+        raise ValueError(f"{path.name}: the format is told by the ending, one of {', '.join(READERS)}")
+    return READERS[path.suffix.lower()]
+
+
+def read(
+    path,
+    *,
+    variable: str | None = None,
+    shape: tuple[int, int] | None = None,
+    order: str | None = None,
+    wavelengths=None,
+    units: str | None = None,
+    fill_value: float | None = None,
+    mask=None,
+) -> Cube:
+    """The cube of a file: ENVI (.hdr or its data file), GeoTIFF, MATLAB (.mat, v5 and v7.3) or .npy.
+
+    Parameters
+    ----------
+    variable : the array of a .mat file, where several could be the cube
+    shape : (rows, columns) of a table of bands x pixels or pixels x bands (.mat, .npy)
+    order : "C" (along the rows) or "F" (down the columns), how such a table runs; "F" for .mat, "C" for .npy
+    wavelengths, units, fill_value : what the file does not say, or says wrongly
+    mask : bool rows x columns, or a file with it (see `read_mask`); True for the pixels to use
+    """
+    path = Path(path)
+    reader, takes = _reader(path)
+    options = {k: v for k, v in {"variable": variable, "shape": shape, "order": order}.items() if v is not None}
+    if extra := set(options) - set(takes):
+        raise ValueError(f"{', '.join(sorted(extra))}: no options for {path.suffix} files, which say it themselves")
+    if order not in (None, "C", "F"):
+        raise ValueError(f"order must be 'C' or 'F'; got {order!r}")
+    cube = reader(path, **options)
+    said: dict = {}
+    if wavelengths is not None:
+        said["wavelengths"] = np.asarray(wavelengths, float)
+        said["units"] = wavelength_units(units, said["wavelengths"])
+    elif units is not None and cube.wavelengths is not None:
+        said["units"] = wavelength_units(units, cube.wavelengths)
+    if fill_value is not None:
+        said["fill_value"] = float(fill_value)
+    if mask is not None:
+        use = read_mask(mask, cube.shape[:2])
+        said["mask"] = use if cube.mask is None else use & cube.mask
+    return replace(cube, **said) if said else cube
+
+
+def read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
+    """bool rows x columns from an array or a file of one band (.npy, ENVI, GeoTIFF): not 0 means use the pixel."""
+    if isinstance(mask, (str, Path)):
+        path = Path(mask)
+        if path.suffix.lower() == ".npy":
+            if not path.exists():
+                raise FileNotFoundError(f"there is no file {path}")
+            mask = np.load(path, allow_pickle=False)
+        else:
+            reader, _ = _reader(path)
+            mask = reader(path).data
+    use = np.asarray(mask)
+    use = use[:, :, 0] if use.ndim == 3 and use.shape[2] == 1 else use
+    if use.shape != tuple(shape):
+        raise ValueError(f"the mask must have the cube's rows x columns {tuple(shape)}; got {use.shape}")
+    return use != 0

@@ -1,0 +1,118 @@
+"""segment(cube, K): clean, cluster, and put the groups back on the map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..engine.prior import NEIGHBOURHOODS, SpatialPrior
+from ..estimators import FisherEM, SparseFisherEM
+from ..search import ModelSearch
+from ..validation import check_number
+from .clean import CLIP, Cleaned, clean
+from .cube import Cube, as_cube
+from .read import read
+from .segmentation import Segmentation
+
+__all__ = ["segment"]
+
+
+def segment(
+    source,
+    n_clusters,
+    *,
+    model="AkjB",
+    method: str | None = "two-step",
+    sparsity=0.1,
+    spatial: float | str = 0,
+    neighbours: int = 4,
+    bands=None,
+    mask=None,
+    clip: float | None = CLIP,
+    normalise: bool = True,
+    standardise: bool = False,
+    criterion: str = "bic",
+    n_init: int = 1,
+    random_state=0,
+    **options,
+) -> Segmentation:
+    """Cluster the pixels of a cube and select the bands that make the groups.
+
+    Parameters
+    ----------
+    source : Cube, array (rows x columns x bands) or path of a file that `read` knows
+    n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
+    model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. With several
+        n_clusters, sparsity "auto" chooses it too, and model may be a list
+    spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
+        estimates it. It is what agreement of all neighbours adds to the log odds of a group
+    neighbours : 4 or 8
+    bands, mask, clip, normalise, standardise : cleaning, see `fisherem.images.clean`
+    n_init : starts; pixels are many, so that k-means on a sample seldom ends elsewhere
+    options : further parameters of the estimator (max_iter, tol, discriminant, ...)
+    """
+    cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
+    strength = _strength(spatial)
+    if neighbours not in NEIGHBOURHOODS:
+        raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
+    cleaned = clean(cube, bands=bands, mask=mask, clip=clip, normalise=normalise, standardise=standardise)
+    prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
+    settings = {"n_init": n_init, "random_state": random_state, **options}
+    search = None
+    if isinstance(n_clusters, (int, np.integer)):
+        estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
+        fitter = estimator
+    else:
+        estimator = _estimator(method, sparsity=0.1 if sparsity == "auto" else sparsity, **settings)
+        search = fitter = ModelSearch(
+            estimator,
+            n_clusters=list(n_clusters),
+            models=model,
+            sparsities=sparsity if isinstance(sparsity, str) else [sparsity],
+            criterion=criterion,
+            axis_weights=("equal", "relevance") if sparsity == "auto" else None,
+            n_jobs=options.get("n_jobs"),
+        )
+    fitter._check_parameters()
+    fitter.n_features_in_ = cleaned.rows.shape[1]
+    problem, fit = fitter._fit_rows(cleaned.rows, prior=prior)
+    fitted = fitter if search is None else search.best_estimator_
+    return _on_the_map(cube, cleaned, problem.rows.gather(fit.states, "posteriors"), fitted, search, fit)
+
+
+def _estimator(method, *, sparsity, **settings) -> FisherEM:
+    return FisherEM(**settings) if method is None else SparseFisherEM(method=method, sparsity=sparsity, **settings)
+
+
+def _strength(spatial: float | str) -> float | None:
+    """The strength of the prior; None: to be estimated."""
+    if isinstance(spatial, str):
+        if spatial != "auto":
+            raise ValueError(f"spatial must be a number from 0, or 'auto'; got {spatial!r}")
+        return None
+    check_number("spatial", spatial, least=0)
+    return float(spatial)
+
+
+def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit) -> Segmentation:
+    """posteriors (K x n) and the model's bands, back in the image."""
+    K = len(posteriors)
+    labels = np.full(cube.shape[:2], -1)
+    labels[cleaned.mask] = posteriors.argmax(axis=0)
+    maps = np.full((*cube.shape[:2], K), np.nan)
+    maps[cleaned.mask] = posteriors.T
+    support = np.zeros(cube.shape[2], bool)
+    support[cleaned.bands] = fitted.support_
+    spectra = np.full((K, cube.shape[2]), np.nan)
+    spectra[:, cleaned.bands] = _mean_spectra(cleaned, posteriors)
+    strength = fit.history[-1].get("spatial", 0.0)
+    return Segmentation(labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength)
+
+
+def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:
+    """out[k, b] = sum_i t[k, i] value[i, b] / sum_i t[k, i], before any normalisation."""
+    sums = np.zeros((len(posteriors), len(cleaned.bands)))
+    for part in cleaned.source.chunks():
+        sums += posteriors[:, part] @ cleaned.source.reflectance(part)
+    return sums / posteriors.sum(axis=1, keepdims=True)

@@ -1,0 +1,114 @@
+"""The result of segmenting a cube: the map, its uncertainty, the bands that make the groups and the mean spectra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay, class_colours
+from .cleaning_report import CleaningReport
+from .cube import Cube
+from .write import write_class_geotiff, write_envi_classes, write_geotiff, write_pictures, write_tables
+
+__all__ = ["Segmentation"]
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """labels (rows x columns, -1 masked) · posteriors (rows x columns x K, NaN masked) · support (bool, bands) ·
+    mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the fitted estimator (on
+    the bands that were used) · cleaning · cube · search, the ModelSearch when the number of groups was chosen ·
+    spatial, the strength of the spatial prior at the end."""
+
+    labels: np.ndarray = field(repr=False)
+    posteriors: np.ndarray = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    mean_spectra: np.ndarray = field(repr=False)
+    model: Any
+    cleaning: CleaningReport
+    cube: Cube = field(repr=False)
+    search: Any = field(default=None, repr=False)
+    spatial: float = 0.0
+
+    @property
+    def n_clusters(self) -> int:
+        return self.posteriors.shape[2]
+
+    @property
+    def wavelengths(self) -> np.ndarray | None:
+        return self.cube.wavelengths
+
+    @property
+    def selected_bands(self) -> np.ndarray:
+        """Numbers of the selected bands, from 0."""
+        return np.flatnonzero(self.support)
+
+    @property
+    def uncertainty(self) -> np.ndarray:
+        """rows x columns: 1 - the largest posterior; NaN where masked."""
+        return 1 - self.posteriors.max(axis=2)
+
+    @property
+    def group_names(self) -> list[str]:
+        return [f"group {k + 1}" for k in range(self.n_clusters)]
+
+    def spectra_table(self) -> pd.DataFrame:
+        """A row per band: number (from 1), name, wavelength, whether selected, the groups' means."""
+        bands = np.arange(len(self.support))
+        table = {"band": bands + 1, "name": self.cube.names()}
+        if self.wavelengths is not None:
+            table[f"wavelength_{self.cube.units}" if self.cube.units else "wavelength"] = self.wavelengths
+        table["selected"] = self.support
+        means = dict(zip(self.group_names, self.mean_spectra, strict=True))
+        return pd.DataFrame(table | means)
+
+    def bands_table(self) -> pd.DataFrame:
+        """The selected bands, with the size of their loadings, the largest first."""
+        table = self.spectra_table().loc[self.support]
+        size = np.linalg.norm(self.model.sparse_loadings_[self.model.support_], axis=1)
+        table.insert(len(table.columns) - self.n_clusters, "loading", size)
+        return table.drop(columns=["selected", *self.group_names]).sort_values("loading", ascending=False)
+
+    def _scale(self) -> dict:
+        place = self.cube.georeference
+        if place.transform is None:
+            return {}
+        geographic = place.crs is not None and ("PROJCS" not in place.crs and not place.crs.startswith("EPSG:32"))
+        return {"pixel_size": abs(place.transform[0]), "unit": "degrees" if geographic else "m"}
+
+    def displays(self) -> dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
+        """The pictures as data: labels, uncertainty, spectra."""
+        scale = self._scale()
+        return {
+            "labels": LabelMapDisplay.from_labels(
+                self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
+            ),
+            "uncertainty": UncertaintyDisplay.from_posteriors(self.posteriors, **scale),
+            "spectra": SpectraDisplay.from_spectra(
+                self.mean_spectra, self.support, self.wavelengths, self.cube.units, names=self.group_names
+            ),
+        }
+
+    def save(self, folder) -> list[Path]:
+        """Write everything to a folder (made if need be); returns the paths.
+
+        labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png, uncertainty.png,
+        spectra.png · spectra.csv, bands.csv · cleaning.txt
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        colours, place = class_colours(self.n_clusters), self.cube.georeference
+        uncertainty = self.uncertainty.astype(np.float32)
+        (folder / "cleaning.txt").write_text(f"{self.cleaning}\n")
+        return [
+            write_envi_classes(folder / "labels.hdr", self.labels, self.group_names, colours, place),
+            write_class_geotiff(folder / "labels.tif", self.labels, self.group_names, colours, place),
+            write_geotiff(folder / "uncertainty.tif", uncertainty, place, nodata=float("nan")),
+            *write_pictures(folder, self.displays()),
+            *write_tables(folder, self.spectra_table(), self.bands_table()),
+            folder / "cleaning.txt",
+        ]

@@ -1,0 +1,45 @@
+"""Wavelengths: their units, and ranges such as "0.5-2.6um"."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+__all__ = ["parse_range", "wavelength_units"]
+
+UNITS = {
+    "um": "um", "µm": "um", "μm": "um", "micrometers": "um", "micrometer": "um", "microns": "um", "micron": "um",
+    "nm": "nm", "nanometers": "nm", "nanometer": "nm",
+}  # fmt: skip
+_RANGE = re.compile(r"\s*([\d.]+)\s*(?:-|:|to)\s*([\d.]+)\s*(\S*)\s*")
+
+
+def wavelength_units(name: str | None, wavelengths) -> str:
+    """ "um" or "nm" by name; where the file does not say, values above 100 are nanometres: no sensor that this is for
+    sees 100 micrometres, and none sees 100 nanometres."""
+    known = UNITS.get(str(name).strip().lower())
+    return known or ("nm" if np.median(wavelengths) > 100 else "um")
+
+
+def parse_range(text: str, wavelengths, units: str) -> np.ndarray:
+    """bool over the bands: those whose wavelength lies in a range; several ranges are separated by commas.
+
+    A range without units is in those of the cube.
+    """
+    if wavelengths is None:
+        raise ValueError(
+            f"bands={text!r} asks for wavelengths, but the cube has none: give wavelengths= to read, or band numbers"
+        )
+    chosen = np.zeros(len(wavelengths), bool)
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        unit = match and (UNITS.get(match[3].lower()) if match[3] else units)
+        if not match or not unit:
+            raise ValueError(f"bands must read like '0.5-2.6um' or '500-900nm,1200-1300nm'; got {text!r}")
+        factor = {("um", "nm"): 1000.0, ("nm", "um"): 1e-3}.get((unit, units), 1.0)
+        low, high = sorted((factor * float(match[1]), factor * float(match[2])))
+        chosen |= (wavelengths >= low) & (wavelengths <= high)
+    if not chosen.any():
+        raise ValueError(f"no band lies in {text!r}: the cube has {min(wavelengths):g} to {max(wavelengths):g} {units}")
+    return chosen

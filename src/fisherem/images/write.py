@@ -1,0 +1,105 @@
+"""Maps on disk: ENVI classification, GeoTIFF, PNG and CSV. In rasters 0 is a masked pixel and k + 1 is group k."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from .cube import Georeference
+from .extras import need
+
+__all__ = ["write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables"]
+
+
+def _codes(labels: np.ndarray) -> np.ndarray:
+    if labels.max() >= 255:
+        raise ValueError(f"class files hold at most 255 groups; got {labels.max() + 1}")
+    return (labels + 1).astype(np.uint8)
+
+
+def write_envi_classes(path: Path, labels, names, colours, georeference: Georeference) -> Path:
+    """An ENVI classification file (header and data) with class names, colours and the georeference."""
+    envi = need("spectral.io.envi", "writing ENVI files")
+    metadata = {"description": "groups found by fisherem; 0 is masked", **_envi_place(georeference)}
+    shown = [(0, 0, 0), *(tuple(round(255 * c) for c in colour) for colour in colours)]
+    envi.save_classification(
+        str(path),
+        _codes(labels)[:, :, None],
+        class_names=["masked", *names],
+        class_colors=shown,
+        metadata=metadata,
+        force=True,
+        ext=".img",
+        interleave="bsq",
+    )
+    return path
+
+
+def _envi_place(georeference: Georeference) -> dict:
+    """The header's map fields: those that came with an ENVI file, else as GDAL writes them for the same place."""
+    if georeference.map_info is not None:
+        place = {"map info": list(georeference.map_info)}
+        if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
+            place["coordinate system string"] = [georeference.crs]
+        return place
+    if georeference.transform is None:
+        return {}
+    envi = need("spectral.io.envi", "writing ENVI files")
+    with TemporaryDirectory() as folder:
+        example = Path(folder) / "place.img"
+        write_geotiff(example, np.ones((1, 1), np.uint8), georeference, nodata=None, driver="ENVI")
+        header = envi.read_envi_header(str(example.with_suffix(".hdr")))
+    return {k: v for k, v in header.items() if k in ("map info", "projection info", "coordinate system string")}
+
+
+def write_geotiff(
+    path: Path, values, georeference: Georeference, *, nodata, names=None, colours=None, driver="GTiff"
+) -> Path:
+    """One band, rows x columns, with the georeference; class maps with their colours and names."""
+    rasterio = need("rasterio", "writing GeoTIFF files")
+    place = {}
+    if georeference.crs is not None:
+        place["crs"] = rasterio.crs.CRS.from_user_input(georeference.crs)
+    if georeference.transform is not None:
+        place["transform"] = rasterio.Affine(*georeference.transform)
+    rows, columns = values.shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+        with rasterio.open(
+            path, "w", driver=driver, height=rows, width=columns, count=1, dtype=values.dtype.name, nodata=nodata,
+            **place, **({"compress": "deflate"} if driver == "GTiff" else {}),
+        ) as file:  # fmt: skip
+            file.write(values, 1)
+            if names is not None:
+                file.update_tags(1, **{f"class_{k + 1}": name for k, name in enumerate(names)})
+            if colours is not None:
+                table = {k + 1: (*(round(255 * c) for c in colour), 255) for k, colour in enumerate(colours)}
+                file.write_colormap(1, {0: (0, 0, 0, 0), **table})
+    return path
+
+
+def write_class_geotiff(path: Path, labels, names, colours, georeference: Georeference) -> Path:
+    return write_geotiff(path, _codes(labels), georeference, nodata=0, names=names, colours=colours)
+
+
+def write_pictures(folder: Path, displays: dict) -> list[Path]:
+    """A PNG per display, by name."""
+    import matplotlib.pyplot as plt
+
+    paths = []
+    for name, display in displays.items():
+        figure = display.plot().ax_.figure
+        figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+        plt.close(figure)
+        paths.append(folder / f"{name}.png")
+    return paths
+
+
+def write_tables(folder: Path, spectra: pd.DataFrame, bands: pd.DataFrame) -> list[Path]:
+    spectra.to_csv(folder / "spectra.csv", index=False)
+    bands.to_csv(folder / "bands.csv", index=False)
+    return [folder / "spectra.csv", folder / "bands.csv"]

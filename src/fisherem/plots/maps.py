@@ -1,0 +1,149 @@
+"""Pictures of a segmented image: the groups, the uncertainty, the mean spectra with the selected bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .style import PALETTE, new_axes
+
+__all__ = ["LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours"]
+
+# For more groups than the palette has: evenly spaced in this map.
+_MORE = "turbo"
+_MASKED = (0.85, 0.85, 0.85)
+
+
+def class_colours(n: int) -> np.ndarray:
+    """n x 3 colours in [0, 1]."""
+    import matplotlib
+    from matplotlib.colors import to_rgb
+
+    if n <= len(PALETTE):
+        return np.array([to_rgb(c) for c in PALETTE[:n]])
+    return np.asarray(matplotlib.colormaps[_MORE](np.linspace(0.05, 0.95, n)))[:, :3]
+
+
+def _round_length(most: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above `most`."""
+    power = 10.0 ** np.floor(np.log10(most))
+    return float(power * max(f for f in (1, 2, 5) if f * power <= most * (1 + 1e-12)))
+
+
+def _scale_bar(ax, columns: int, pixel_size: float | None, unit: str) -> None:
+    """A bar of a round length, about a quarter of the width, under the map."""
+    size, name = (1.0, "pixels") if pixel_size is None else (pixel_size, unit)
+    length = _round_length(columns * size / 4)
+    text = f"{length / 1000:g} km" if name == "m" and length >= 1000 else f"{length:g} {name}"
+    ax.plot([0, length / size / columns], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
+    ax.text(0, -0.045, text, transform=ax.transAxes, va="top", fontsize=9)
+
+
+def _map_axes(ax, shape):
+    height = float(np.clip(6 * shape[0] / shape[1], 3, 12))
+    ax = new_axes(ax, (6 + 2.4, height + 0.6))
+    ax.set_xticks([])
+    ax.set_yticks([])
+    return ax
+
+
+@dataclass
+class LabelMapDisplay:
+    """`labels` (rows x columns, -1 masked) · `names` and `colours` (K, K x 3) · `shares` (K) of the valid pixels ·
+    `pixel_size` in `unit` (None: the scale is in pixels)."""
+
+    labels: np.ndarray
+    names: list[str]
+    colours: np.ndarray
+    shares: np.ndarray
+    pixel_size: float | None = None
+    unit: str = ""
+
+    @classmethod
+    def from_labels(cls, labels, *, names=None, n_clusters=None, pixel_size=None, unit="") -> LabelMapDisplay:
+        K = int(labels.max()) + 1 if n_clusters is None else n_clusters
+        counts = np.bincount(labels[labels >= 0], minlength=K)
+        names = [f"group {k + 1}" for k in range(K)] if names is None else list(names)
+        return cls(labels, names, class_colours(K), counts / max(1, counts.sum()), pixel_size, unit)
+
+    def image(self) -> np.ndarray:
+        """rows x columns x 3; masked pixels are grey."""
+        return np.concatenate([self.colours, [_MASKED]])[self.labels]
+
+    def plot(self, ax=None):
+        """The map with a legend (groups and their shares) and a scale bar."""
+        from matplotlib.patches import Patch
+
+        ax = _map_axes(ax, self.labels.shape)
+        ax.imshow(self.image(), interpolation="nearest")
+        handles = [
+            Patch(color=colour, label=f"{name} ({share:.1%})")
+            for colour, name, share in zip(self.colours, self.names, self.shares, strict=True)
+        ]
+        if (self.labels < 0).any():
+            handles.append(Patch(color=_MASKED, label="masked"))
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+        _scale_bar(ax, self.labels.shape[1], self.pixel_size, self.unit)
+        self.ax_ = ax
+        return self
+
+
+@dataclass
+class UncertaintyDisplay:
+    """`values` (rows x columns): 1 - the largest posterior; NaN where masked."""
+
+    values: np.ndarray
+    pixel_size: float | None = None
+    unit: str = ""
+
+    @classmethod
+    def from_posteriors(cls, posteriors, *, pixel_size=None, unit="") -> UncertaintyDisplay:
+        return cls(1 - posteriors.max(axis=2), pixel_size, unit)
+
+    def plot(self, ax=None):
+        """The map with its colour scale from 0 to 1 - 1/2, beyond which no group holds the majority."""
+        import matplotlib
+
+        ax = _map_axes(ax, self.values.shape)
+        colours = matplotlib.colormaps["viridis"].with_extremes(bad=_MASKED)
+        image = ax.imshow(np.ma.masked_invalid(self.values), cmap=colours, vmin=0, vmax=0.5, interpolation="nearest")
+        ax.figure.colorbar(image, ax=ax, label="uncertainty (1 - largest posterior)", shrink=0.8, extend="max")
+        _scale_bar(ax, self.values.shape[1], self.pixel_size, self.unit)
+        self.ax_ = ax
+        return self
+
+
+@dataclass
+class SpectraDisplay:
+    """The paper's figure: `spectra` (K x bands, NaN where a band was left out) over `positions` (bands: wavelengths,
+    or band numbers), and which bands are `selected` (bool)."""
+
+    positions: np.ndarray
+    spectra: np.ndarray
+    selected: np.ndarray
+    names: list[str]
+    label: str
+
+    @classmethod
+    def from_spectra(cls, spectra, selected, wavelengths=None, units="", *, names=None) -> SpectraDisplay:
+        K, p = spectra.shape
+        positions = np.arange(1, p + 1) if wavelengths is None else np.asarray(wavelengths)
+        label = "band" if wavelengths is None else f"wavelength ({units})" if units else "wavelength"
+        return cls(positions, spectra, selected, names or [f"group {k + 1}" for k in range(K)], label)
+
+    def plot(self, ax=None):
+        """A line per group; a grey bar per selected band, as wide as the bands lie apart."""
+        ax = new_axes(ax, (9, 5))
+        order = np.argsort(self.positions, kind="stable")
+        width = float(np.median(np.diff(self.positions[order])))
+        for x in self.positions[self.selected]:
+            ax.axvspan(x - width / 2, x + width / 2, color="0.75", lw=0, zorder=0)
+        for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra)), strict=True):
+            ax.plot(self.positions[order], spectrum[order], color=colour, lw=1.4, label=name)
+        ax.set_xlabel(self.label)
+        ax.set_ylabel("mean value")
+        ax.set_title(f"{int(self.selected.sum())} of {len(self.selected)} bands selected (grey)", fontsize=10)
+        ax.legend(frameon=False)
+        self.ax_ = ax
+        return self

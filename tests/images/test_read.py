@@ -1,0 +1,197 @@
+"""Every format gives the same cube; bad files give one clear error each."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import scipy.io
+from rasterio import Affine
+
+from fisherem.images import read, segment
+
+from .files import write_envi, write_mat73, write_tif
+
+LAYOUTS = [(i, o) for i in ("bsq", "bil", "bip") for o in (0, 1)]
+
+
+@pytest.mark.parametrize(("interleave", "byte_order"), LAYOUTS)
+@pytest.mark.parametrize("kind", ["uint8", "int16", "uint16", "int32", "float32", "float64"])
+def test_envi_layouts_and_types_give_the_stored_values(tmp_path, interleave, byte_order, kind):
+    array = np.random.default_rng(0).integers(0, 200, size=(5, 4, 3)).astype(kind)
+    cube = read(write_envi(tmp_path / "a.hdr", array, interleave, byte_order, offset=7))
+    assert cube.shape == (5, 4, 3)
+    np.testing.assert_array_equal(cube.data, array)
+    np.testing.assert_array_equal(cube.pixels[3:11], array.reshape(-1, 3)[3:11])
+    np.testing.assert_array_equal(cube.pixels[np.array([19, 0, 7])], array.reshape(-1, 3)[[19, 0, 7]])
+    assert cube.pixels[:2].dtype.isnative
+
+
+def test_envi_data_stay_on_disk(tmp_path, plain):
+    for interleave in ("bsq", "bil", "bip"):
+        cube = read(write_envi(tmp_path / "a.hdr", plain[0], interleave))
+        base = cube.data
+        while base.base is not None and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap) or type(base).__name__ == "mmap"
+
+
+def test_envi_header_fields(tmp_path, plain):
+    array, wavelengths, _ = plain
+    path = write_envi(
+        tmp_path / "a.hdr", (10000 * array).astype(np.int16),
+        wavelength=1000 * wavelengths, wavelength_units="Nanometers",
+        bbl=[0] + 23 * [1], band_names=[f"b{j}" for j in range(24)], data_ignore_value=-999,
+        reflectance_scale_factor=10000, map_info=["UTM", 1, 1, 500000, 4000000, 30, 30, 32, "North", "WGS-84"],
+    )  # fmt: skip
+    cube = read(path)
+    np.testing.assert_allclose(cube.wavelengths, 1000 * wavelengths)
+    assert (cube.units, cube.fill_value, cube.scale_factor) == ("nm", -999, 10000)
+    assert cube.bad_bands.nonzero()[0].tolist() == [0]
+    assert cube.names()[:2] == ["b0", "b1"]
+    assert cube.georeference.crs == "EPSG:32632"
+    assert cube.georeference.transform == (30, 0, 500000, 0, -30, 4000000)
+    np.testing.assert_allclose(cube.pixels[:4], array.reshape(-1, 24)[:4], atol=1e-4)
+
+
+def test_geotiff_fields(tmp_path, plain):
+    array, wavelengths, _ = plain
+    names = [f"{1000 * w:.1f} nm" for w in wavelengths]
+    path = write_tif(
+        tmp_path / "a.tif", array, names=names, nodata=65535, crs="EPSG:32632", transform=Affine(3, 0, 10, 0, -3, 20)
+    )
+    cube = read(path)
+    np.testing.assert_array_equal(cube.data, array)
+    assert cube.fill_value == 65535
+    np.testing.assert_allclose(cube.wavelengths, 1000 * wavelengths, atol=0.05)
+    assert cube.units == "nm"
+    assert cube.georeference.transform == (3, 0, 10, 0, -3, 20)
+
+
+def test_tables_of_pixels_fold_as_matlab_and_as_numpy_count(tmp_path, plain):
+    array = plain[0]
+    down = array.transpose(2, 1, 0).reshape(24, -1)  # bands x pixels, down the columns
+    scipy.io.savemat(tmp_path / "a.mat", {"V": down, "n": 3.0})
+    np.testing.assert_array_equal(read(tmp_path / "a.mat", shape=(12, 9)).data, array)
+    write_mat73(tmp_path / "b.mat", V=down)
+    np.testing.assert_array_equal(read(tmp_path / "b.mat", shape=(12, 9)).data, array)
+    np.save(tmp_path / "c.npy", array.reshape(-1, 24))
+    np.testing.assert_array_equal(read(tmp_path / "c.npy", shape=(12, 9)).data, array)
+
+
+def test_every_format_gives_the_identical_map(tmp_path, plain):
+    array, wavelengths, truth = plain
+    expected = segment(array, 2)
+    assert len(np.unique(expected.labels[truth == 0])) == len(np.unique(expected.labels[truth == 1])) == 1
+    scipy.io.savemat(tmp_path / "v5.mat", {"cube": array})
+    np.save(tmp_path / "a.npy", array)
+    paths = [
+        *(write_envi(tmp_path / f"{i}{o}.hdr", array, i, o, wavelength=wavelengths) for i, o in LAYOUTS),
+        write_tif(tmp_path / "a.tif", array, crs="EPSG:32632", transform=Affine(1, 0, 5, 0, -1, 5)),
+        tmp_path / "v5.mat",
+        write_mat73(tmp_path / "v73.mat", cube=array),
+        tmp_path / "a.npy",
+    ]
+    for path in paths:
+        found = segment(path, 2)
+        np.testing.assert_array_equal(found.posteriors, expected.posteriors, err_msg=path.name)
+        np.testing.assert_array_equal(found.support, expected.support)
+
+
+# -- bad files ---------------------------------------------------------------------------------------------------------
+
+
+def _short(path):
+    path.with_suffix(".img").write_bytes(path.with_suffix(".img").read_bytes()[:-10])
+
+
+def _edit(old, new):
+    return lambda path: path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "message"),
+    [
+        (lambda p: p.with_suffix(".img").unlink(), FileNotFoundError, "no data file"),
+        (_short, ValueError, "shorter than its header says: expected 10368 bytes"),
+        (_edit("data type = 4", "data type = 77"), ValueError, "data type 77 is unknown"),
+        (_edit("data type = 4", "data type = 6"), ValueError, "data type 6 is unknown or not real"),
+        (_edit("interleave = bsq", "interleave = bsx"), ValueError, "interleave must be"),
+        (_edit("lines = 12", "lines = many"), ValueError, "'lines' must be a whole number"),
+        (_edit("bands = 24\n", ""), ValueError, "'bands' must be a whole number; it is missing"),
+        (_edit("ENVI\n", "nonsense\n"), ValueError, "not an ENVI header"),
+        (lambda p: p.unlink(), FileNotFoundError, "there is no"),
+    ],
+)
+def test_bad_envi_files(tmp_path, plain, damage, error, message):
+    path = write_envi(tmp_path / "a.hdr", plain[0])
+    damage(path)
+    with pytest.raises(error, match=message):
+        read(path)
+
+
+def test_bad_matlab_files(tmp_path, plain):
+    array = plain[0]
+    scipy.io.savemat(tmp_path / "none.mat", {"V": array[0], "name": "x"})
+    with pytest.raises(ValueError, match=r"no 3-D array; it has: V 9 x 24; .*shape="):
+        read(tmp_path / "none.mat")
+    with pytest.raises(ValueError, match="no array with 3 x 5 pixels"):
+        read(tmp_path / "none.mat", shape=(3, 5))
+    scipy.io.savemat(tmp_path / "two.mat", {"first": array, "second": array[:, :, :5]})
+    with pytest.raises(ValueError, match=r"variable= among first 12 x 9 x 24, second 12 x 9 x 5"):
+        read(tmp_path / "two.mat")
+    assert read(tmp_path / "two.mat", variable="second").shape == (12, 9, 5)
+    with pytest.raises(ValueError, match="no array 'third'"):
+        read(tmp_path / "two.mat", variable="third")
+    write_mat73(tmp_path / "two73.mat", first=array, second=array)
+    with pytest.raises(ValueError, match="variable= among first 12 x 9 x 24, second"):
+        read(tmp_path / "two73.mat")
+    (tmp_path / "text.mat").write_text("not a matlab file at all, only text " * 10)
+    with pytest.raises(ValueError, match="cannot be read as a MATLAB file"):
+        read(tmp_path / "text.mat")
+
+
+def test_other_bad_files(tmp_path, plain):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read(tmp_path / "none.tif")
+    (tmp_path / "a.tif").write_text("text")
+    with pytest.raises(ValueError, match="cannot be read as a raster"):
+        read(tmp_path / "a.tif")
+    (tmp_path / "a.xyz").write_text("text")
+    with pytest.raises(ValueError, match="told by the ending"):
+        read(tmp_path / "a.xyz")
+    np.save(tmp_path / "a.npy", plain[0][0])
+    with pytest.raises(ValueError, match="expected rows x columns x bands"):
+        read(tmp_path / "a.npy")
+    np.save(tmp_path / "c.npy", plain[0].astype(complex))
+    with pytest.raises(ValueError, match="real numbers"):
+        read(tmp_path / "c.npy")
+    path = write_envi(tmp_path / "a.hdr", plain[0])
+    with pytest.raises(ValueError, match="the mask must have the cube's rows x columns"):
+        read(path, mask=np.ones((3, 3)))
+    with pytest.raises(ValueError, match="no options for"):
+        read(path, variable="x")
+
+
+def test_mask_from_files(tmp_path, plain):
+    use = np.zeros((12, 9), np.uint8)
+    use[2:5] = 1
+    np.save(tmp_path / "cube.npy", plain[0])
+    np.save(tmp_path / "mask.npy", use)
+    write_envi(tmp_path / "mask.hdr", use[:, :, None])
+    write_tif(tmp_path / "mask.tif", use[:, :, None], transform=Affine(1, 0, 5, 0, -1, 5))
+    for name in ("mask.npy", "mask.hdr", "mask.tif"):
+        np.testing.assert_array_equal(read(tmp_path / "cube.npy", mask=tmp_path / name).mask, use == 1)
+
+
+def test_missing_extras_are_named(tmp_path, plain, monkeypatch):
+    path = write_envi(tmp_path / "a.hdr", plain[0])
+    extras = import_module("fisherem.images.extras")
+
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(extras, "import_module", absent)
+    with pytest.raises(
+        ImportError, match=r"reading ENVI files needs the package spectral: pip install fisherem\[images"
+    ):
+        read(path)
