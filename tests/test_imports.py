@@ -84,6 +84,8 @@ FLOW = [
     "images.segment",
     "images",
     "demo",
+    "cli_common",
+    "cli_images",
     "cli",
 ]
 

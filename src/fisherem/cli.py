@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 import click
 
 from . import __version__
+from .cli_common import InputError, cluster_range, friendly
+from .cli_images import segment
 
 __all__ = ["main"]
 
@@ -17,47 +18,14 @@ MODELS = ("DkBk", "DkB", "DBk", "DB", "AkjBk", "AkjB", "AkBk", "AkB", "AjBk", "A
 METHODS = ("two-step", "regression", "svd", "dense")
 
 
-class InputError(click.ClickException):
-    """Bad input: one line, exit code 2."""
-
-    exit_code = 2
-
-
-class FailedError(click.ClickException):
-    """The computation failed: one line, exit code 1."""
-
-    exit_code = 1
-
-
-def _friendly(command):
-    """Errors as one line with an exit code; the traceback only with --debug."""
-
-    @functools.wraps(command)
-    def run(*args, **keywords):
-        if click.get_current_context().find_root().params.get("debug"):
-            return command(*args, **keywords)
-        try:
-            return command(*args, **keywords)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
-            raise InputError(f"{error.filename or error}: {error.strerror or 'cannot be read'}") from None
-        except (ValueError, TypeError) as error:
-            from .engine.multistart import FitError
-
-            kind = FailedError if isinstance(error, FitError) else InputError
-            raise kind(" ".join(str(error).split())) from None
-        except (ArithmeticError, RuntimeError, MemoryError, OSError) as error:
-            raise FailedError(f"{type(error).__name__}: {error}") from None
-
-    return run
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fisherem")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug):
     """Cluster high-dimensional data and say which variables make the groups."""
+
+
+main.add_command(segment)
 
 
 def _table_options(command):
@@ -191,7 +159,7 @@ def _quiet_warnings():
               help="Share of the l1 norm; 1 is dense.")  # fmt: skip
 @click.option("--model", type=click.Choice(MODELS), default="DkBk", show_default=True)
 @_fit_options
-@_friendly
+@friendly
 def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, output,
         as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
@@ -207,30 +175,17 @@ def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, m
     _show(result, table.notes, as_json, quiet)
 
 
-def _range(ctx, param, value):
-    """2:8 or 2,3,5 as a list of numbers."""
-    try:
-        if ":" in value:
-            first, last = map(int, value.split(":"))
-            numbers = list(range(first, last + 1))
-        else:
-            numbers = [int(v) for v in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"expected a range like 2:8 or numbers like 2,3,5; got {value!r}") from None
-    if not numbers or min(numbers) < 2:
-        raise click.BadParameter(f"numbers of groups start at 2; got {value!r}")
-    return numbers
-
-
 @main.command()
 @_table_options
-@click.option("-k", "--clusters", callback=_range, default="2:8", show_default=True, help="Numbers of groups to try.")
+@click.option(
+    "-k", "--clusters", callback=cluster_range, default="2:8", show_default=True, help="Numbers of groups to try."
+)
 @click.option("--models", default="all", show_default=True, help="Models to try, separated by commas.")
 @click.option("--criterion", type=click.Choice(["bic", "icl", "aic"]), default="bic", show_default=True)
 @click.option("--joint", is_flag=True, help="Follow the sparsity path of every model.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
 @_fit_options
-@_friendly
+@friendly
 def search(data, id_column, label_column, drop, clusters, models, criterion, joint, checkpoint, scale, method, n_init,
            seed, jobs, output, as_json, quiet):  # fmt: skip
     """Choose the number of groups, the model and the sparsity for the table DATA."""
@@ -269,7 +224,7 @@ def _matched(model, table, where):
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("labels.csv"), show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-q", "--quiet", is_flag=True)
-@_friendly
+@friendly
 def predict(model_file, data, id_column, label_column, drop, output, as_json, quiet):
     """Put the rows of DATA into the groups of a MODEL file. Columns are matched by name, in any order."""
     import numpy as np
@@ -296,7 +251,7 @@ def predict(model_file, data, id_column, label_column, drop, output, as_json, qu
 @click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
 @_table_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
-@_friendly
+@friendly
 def report_command(model_file, data, id_column, label_column, drop, output):
     """Write the report page of a MODEL file and the table DATA."""
     from .page import report
@@ -317,7 +272,7 @@ def report_command(model_file, data, id_column, label_column, drop, output):
 
 @main.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
-@_friendly
+@friendly
 def demo(output):
     """Cluster the built-in wines: prints the variables, writes a picture and the report."""
     from .demo import run
