@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import fisherem
-from fisherem import FisherEM, Stability
+from fisherem import FisherEM, ModelSearch, Stability
 from fisherem.page import rows
 from fisherem.page.content import build
 from fisherem.page.render import render
@@ -116,8 +116,17 @@ def test_a_search_says_how_it_chose(search, wines):
     assert sorted(c for _, c, _ in line) == sorted(mine["selection_bic"])
     assert found.path.chosen == search.best_params_["sparsity"]
     text = Reader(render(content)).all_text
-    assert "4 fits with K from 2 to 3 and 2 models were compared by BIC" in text
+    assert "4 fits were compared by BIC (larger is better): K from 2 to 3, 2 models." in text
     assert "Along the sparsity path" in text
+
+
+def test_a_dense_search_has_no_path(wines):
+    X, _ = wines
+    search = ModelSearch(FisherEM(random_state=0, n_init=1), n_clusters=[3], models=["AB"], n_jobs=1).fit(X)
+    content = build(search, X)
+    assert content.search.path is None
+    assert content.search.sentence.startswith("One fit was judged by BIC")
+    assert "Along the sparsity path" not in Reader(render(content)).all_text
 
 
 def test_failed_fits_are_told(search, wines):

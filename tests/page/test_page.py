@@ -14,6 +14,7 @@ from fisherem import FisherEM, SparseFisherEM
 from fisherem.page import rows
 from fisherem.page.content import build
 from fisherem.page.render import render
+from fisherem.page.svg import labelled, ticks
 from fisherem.page.text import clean, embedded, number
 
 from .reading import Reader, data_of
@@ -203,6 +204,22 @@ def test_arrays_have_numbered_names(wines):
     content = build(FisherEM(3, random_state=0, n_init=1).fit(X), X, ids=range(100, 278))
     assert content.points.ids[0] == "100"
     assert {v.name for v in content.variables} <= {f"x{j}" for j in range(13)}
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1e-9, 0), (1e9, 0), (1, 1e6)])
+def test_any_unit(wines, factor, offset):
+    X = wines[0] * factor + offset
+    content = build(FisherEM(3, model="AB", random_state=0, n_init=1).fit(X), X)
+    spread = np.ptp(content.points.coordinates, axis=0)
+    shown = np.array(data_of(render(content))["axes"]).T
+    assert (np.abs(shown - content.points.coordinates).max(axis=0) < 1e-4 * spread).all()
+
+
+def test_ticks_tell_neighbours_apart():
+    values = ticks(273.1505, 273.1548, 5)
+    assert [text for _, text in labelled(values)] == ["273.151", "273.152", "273.153", "273.154"]
+    assert [text for _, text in labelled(ticks(-2e-9, 2.1e-9, 4))] == ["−2e−09", "−1e−09", "0", "1e−09", "2e−09"]
+    assert [text for _, text in labelled(ticks(-2100, 1900, 2))] == ["−2,000", "0"]
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------

@@ -142,9 +142,8 @@ def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
     groups = f"K = {Ks[0]}" if len(Ks) == 1 else f"K from {Ks[0]} to {Ks[-1]}"
     n = values.notna().to_numpy().sum()
     models = "1 model" if len(values) == 1 else f"{len(values)} models"
-    text = (
-        f"{integer(n)} fits with {groups} and {models} were compared by {search.criterion.upper()} (larger is better)."
-    )
+    fits = "One fit was judged" if n == 1 else f"{integer(n)} fits were compared"
+    text = f"{fits} by {search.criterion.upper()} (larger is better): {groups}, {models}."
     if not search.paths_:
         return text
     followed = sorted({(int(K), str(model)) for K, model, _ in search.paths_})
