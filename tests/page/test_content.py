@@ -68,6 +68,11 @@ def test_agreement_with_classes(three, wines):
     assert found.accuracy == pytest.approx(crossed.max(axis=1).sum() / 173)  # well separated: the largest cells match
 
 
+def test_classes_stand_in_natural_order():
+    posteriors = np.eye(2)[[0, 1, 0, 1]]
+    assert rows.agreement(posteriors, ["10", "9", "b", None]).classes == ["9", "10", "b"]
+
+
 def test_variables_and_profile(three, wines):
     X, _ = wines
     content = build(three, X)

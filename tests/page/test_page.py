@@ -235,6 +235,12 @@ def test_a_page_of_2000_rows_is_small(blobs, tmp_path):
     assert "rows are drawn" not in Reader(path.read_text()).all_text
 
 
+def test_thirty_groups_fit_too(blobs):
+    X, labels = blobs(2000, 30, 80)
+    model = FisherEM(30, model="AB", random_state=0, init=labels, max_iter=5, tol=1e3).fit(X)
+    assert len(render(build(model, X, labels=labels))) < 1_500_000
+
+
 def test_many_rows_are_sampled_and_the_page_says_so(blobs, tmp_path):
     X, labels = blobs(200_000, 4, 50)
     labels = np.where(np.arange(len(labels)) < 40, 3, labels % 3)  # a group of 40 rows among 200,000

@@ -15,6 +15,7 @@ __all__ = [
     "MARK_PATHS",
     "Scale",
     "colour",
+    "definitions",
     "element",
     "figure",
     "label",
@@ -114,11 +115,17 @@ def polyline(xs: Sequence[float], ys: Sequence[float], **attributes) -> str:
 
 
 def mark(x: float, y: float, k: int, **attributes) -> str:
-    """The mark of group k, in its colour."""
+    """The mark of group k, in its colour; its outline stands once on the page (`definitions`)."""
     attributes["class_"] = " ".join(
         ["mark", f"g{colour(k)}", *["hollow"] * hollow(k), *attributes.pop("class_", "").split()]
     )
-    return element("path", d=MARK_PATHS[shape(k)], transform=f"translate({x:.1f},{y:.1f})", **attributes)
+    return element("use", href=f"#m{shape(k)}", transform=f"translate({x:.1f},{y:.1f})", **attributes)
+
+
+def definitions() -> str:
+    """The outlines of the marks, drawn nowhere by themselves."""
+    paths = "".join(element("path", id=f"m{i}", d=path) for i, path in enumerate(MARK_PATHS))
+    return element("svg", element("defs", paths), width=0, height=0, class_="definitions", aria_hidden="true")
 
 
 def figure(width: int, height: float, content: str, alt: str, **attributes) -> str:
