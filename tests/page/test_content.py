@@ -176,4 +176,4 @@ def test_the_python_code_runs_and_gives_the_same_groups(which, wines, request):
 def test_code_leaves_out_what_cannot_be_written(wines):
     X, y = wines
     model = FisherEM(3, init=y, random_state=np.random.RandomState(0), model="AB").fit(X)
-    assert "model = FisherEM(model='AB', init=..., random_state=...)" in build(model, X).usage
+    assert "model = FisherEM(n_clusters=3, model='AB', init=..., random_state=...)" in build(model, X).usage

@@ -224,12 +224,13 @@ _INCIDENTAL = ("n_jobs", "checkpoint", "progress")
 
 
 def _call(estimator) -> str:
-    """A call that makes the estimator again, its defaults left out; what is not a plain value is `...`."""
+    """A call that makes the estimator again; defaults but K are left out, what is not a plain value is `...`."""
     parts = []
     for name, parameter in signature(type(estimator)).parameters.items():
         value = getattr(estimator, name)
         value = value.item() if isinstance(value, np.generic) else value
-        if name in _INCIDENTAL or (type(value) is type(parameter.default) and value == parameter.default):
+        usual = type(value) is type(parameter.default) and value == parameter.default
+        if name in _INCIDENTAL or (usual and name != "n_clusters"):
             continue
         if isinstance(value, FisherEM):
             parts.append(_call(value))

@@ -78,7 +78,7 @@ def _named_profile(width: int, profile: Profile) -> str:
     assert profile.names is not None
     K, p = profile.values.shape
     characters = 30 if width == WIDE else 15
-    left = 24 + 7.2 * min(max(len(name) for name in profile.names), characters)
+    left = 24 + 7.8 * min(max(len(name) for name in profile.names), characters)
     marked = profile.selected & (not profile.selected.all())  # a mark on every line would say nothing
     row, top = 24, 22
     x = Scale(*_padded(profile.values), left + 8, width - 10)
