@@ -142,9 +142,8 @@ def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
     groups = f"K = {Ks[0]}" if len(Ks) == 1 else f"K from {Ks[0]} to {Ks[-1]}"
     n = values.notna().to_numpy().sum()
     models = "1 model" if len(values) == 1 else f"{len(values)} models"
-    text = (
-        f"{integer(n)} fits with {groups} and {models} were compared by {search.criterion.upper()} (larger is better)."
-    )
+    fits = "One fit was judged" if n == 1 else f"{integer(n)} fits were compared"
+    text = f"{fits} by {search.criterion.upper()} (larger is better): {groups}, {models}."
     if not search.paths_:
         return text
     followed = sorted({(int(K), str(model)) for K, model, _ in search.paths_})
@@ -225,12 +224,13 @@ _INCIDENTAL = ("n_jobs", "checkpoint", "progress")
 
 
 def _call(estimator) -> str:
-    """A call that makes the estimator again, its defaults left out; what is not a plain value is `...`."""
+    """A call that makes the estimator again; defaults but K are left out, what is not a plain value is `...`."""
     parts = []
     for name, parameter in signature(type(estimator)).parameters.items():
         value = getattr(estimator, name)
         value = value.item() if isinstance(value, np.generic) else value
-        if name in _INCIDENTAL or (type(value) is type(parameter.default) and value == parameter.default):
+        usual = type(value) is type(parameter.default) and value == parameter.default
+        if name in _INCIDENTAL or (usual and name != "n_clusters"):
             continue
         if isinstance(value, FisherEM):
             parts.append(_call(value))

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import svg
 from .choice import Path, Search
-from .svg import Scale, element, label, mark, polyline, text, ticks
+from .svg import Scale, element, label, labelled, mark, polyline, text, ticks
 from .variables import Profile, Variable
 
 __all__ = ["box_plot", "criterion_lines", "legend_mark", "path_panels", "profile_plot"]
@@ -50,9 +50,9 @@ def box_plot(variable: Variable) -> str:
     x = Scale(low, high, left, width - right)
     bottom = 4 + K * row
     parts = []
-    for value in ticks(low, high, 4):
+    for value, shown in labelled(ticks(low, high, 4)):
         parts.append(element("line", x1=x(value), x2=x(value), y1=2, y2=bottom, class_="grid"))
-        parts.append(text(x(value), bottom + 13, label(value), text_anchor="middle", class_="tick"))
+        parts.append(text(x(value), bottom + 13, shown, text_anchor="middle", class_="tick"))
     for k in range(K):
         y = 4 + row * (k + 0.5)
         parts.append(mark(10, y, k))
@@ -78,7 +78,7 @@ def _named_profile(width: int, profile: Profile) -> str:
     assert profile.names is not None
     K, p = profile.values.shape
     characters = 30 if width == WIDE else 15
-    left = 24 + 7.2 * min(max(len(name) for name in profile.names), characters)
+    left = 24 + 7.8 * min(max(len(name) for name in profile.names), characters)
     marked = profile.selected & (not profile.selected.all())  # a mark on every line would say nothing
     row, top = 24, 22
     x = Scale(*_padded(profile.values), left + 8, width - 10)
@@ -87,15 +87,15 @@ def _named_profile(width: int, profile: Profile) -> str:
         element("rect", x=0.0, y=top + row * j + 1.0, width=float(width), height=row - 2.0, rx=4, class_="band")
         for j in np.flatnonzero(marked)
     ]
-    for value in ticks(x.low, x.high, 8 if width == WIDE else 4):
+    for value, shown in labelled(ticks(x.low, x.high, 8 if width == WIDE else 4)):
         kind = "zero" if value == 0 else "grid"
         parts.append(element("line", x1=x(value), x2=x(value), y1=top, y2=bottom, class_=kind))
-        parts += [text(x(value), y, label(value), text_anchor="middle", class_="tick") for y in (top - 8, bottom + 15)]
+        parts += [text(x(value), y, shown, text_anchor="middle", class_="tick") for y in (top - 8, bottom + 15)]
     for j, name in enumerate(profile.names):
         y = top + row * (j + 0.5)
         chosen = bool(profile.selected[j])
-        shown = element("title", svg.escape(name)) + svg.escape(_shorten(name, characters))
-        parts.append(element("text", shown, x=20, y=y + 4, class_="name selected" if marked[j] else "name"))
+        words = element("title", svg.escape(name)) + svg.escape(_shorten(name, characters))
+        parts.append(element("text", words, x=20, y=y + 4, class_="name selected" if marked[j] else "name"))
         if marked[j]:
             parts.append(element("circle", cx=10, cy=y, r=3.5, class_="dot"))
         values = profile.values[:, j]
@@ -114,13 +114,13 @@ def _curve_profile(width: int, profile: Profile) -> str:
     low, high = _padded(profile.values)
     y = Scale(low, high, bottom, top)
     parts = []
-    for value in ticks(low, high, 5):
+    for value, shown in labelled(ticks(low, high, 5)):
         kind = "zero" if value == 0 else "grid"
         parts.append(element("line", x1=left, x2=width - 12, y1=y(value), y2=y(value), class_=kind))
-        parts.append(text(left - 6, y(value) + 4, label(value), text_anchor="end", class_="tick"))
+        parts.append(text(left - 6, y(value) + 4, shown, text_anchor="end", class_="tick"))
     spot = Scale(0, profile.n_variables - 1, left, width - 12)
-    for value in ticks(0, profile.n_variables - 1, 6 if width == WIDE else 3):
-        parts.append(text(spot(value), bottom + 30, label(value), text_anchor="middle", class_="tick"))
+    for value, shown in labelled(ticks(0, profile.n_variables - 1, 6 if width == WIDE else 3)):
+        parts.append(text(spot(value), bottom + 30, shown, text_anchor="middle", class_="tick"))
     rug = "".join(f"M{x(float(i)):.1f},{bottom + 4}v10" for i in chosen)
     parts += [element("path", d=rug, class_="rug")] if chosen else []
     xs = [x(i) for i in range(m)]
@@ -167,9 +167,9 @@ def _criterion_lines(width: int, search: Search) -> str:
     low, high = _padded(table)
     y = Scale(low, high, bottom, top)
     parts = []
-    for value in ticks(low, high, 5):
+    for value, shown in labelled(ticks(low, high, 5)):
         parts.append(element("line", x1=left, x2=width - right, y1=y(value), y2=y(value), class_="grid"))
-        parts.append(text(left - 6, y(value) + 4, label(value), text_anchor="end", class_="tick"))
+        parts.append(text(left - 6, y(value) + 4, shown, text_anchor="end", class_="tick"))
     parts += [text(x(K), bottom + 18, str(K), text_anchor="middle", class_="tick") for K in Ks]
     order = ranked_models(search)
     rows = {str(name): i for i, name in enumerate(search.values.index)}
@@ -211,9 +211,9 @@ def _path_panels(width: int, path: Path) -> str:
         low, high = _padded(np.array([v for _, line in lines for _, v in line]))
         y = Scale(low if i == 0 else 0.0, high, top + panel, top)
         parts.append(text(left, top - 7, title, class_="axis"))
-        for value in ticks(y.low, y.high, 4):
+        for value, shown in labelled(ticks(y.low, y.high, 4)):
             parts.append(element("line", x1=left, x2=width - right, y1=y(value), y2=y(value), class_="grid"))
-            parts.append(text(left - 6, y(value) + 4, label(value), text_anchor="end", class_="tick"))
+            parts.append(text(left - 6, y(value) + 4, shown, text_anchor="end", class_="tick"))
         parts.append(element("line", x1=x(path.chosen), x2=x(path.chosen), y1=top, y2=top + panel, class_="chosen"))
         for k, (name, line) in enumerate(lines):
             xs, ys = [x(s) for s, _ in line], [y(v) for _, v in line]

@@ -55,7 +55,9 @@ const Geometry = (function () {
     const out = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i++) out.push(i * step);
     const digits = Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-    return out.map((v) => [v, v.toFixed(digits).replace("-", "−")]);
+    const short = Math.max(Math.abs(low), Math.abs(high)) < 1e-3 || step >= 1e5;
+    const text = (v) => (v === 0 ? "0" : short ? v.toExponential(1) : v.toFixed(digits));
+    return out.map((v) => [v, text(v).replace(/-/g, "−")]);
   }
 
   return { bands: bands, ellipse: ellipse, range: range, equalUnits: equalUnits, ticks: ticks };

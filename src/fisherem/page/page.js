@@ -106,7 +106,9 @@
       el("line", { x1: px(mx), y1: py(my), x2: x, y2: y, class: "arrow" }, arrows);
       el("path", { d: "M2,0L-6,-3.5V3.5Z", transform: `translate(${x},${y}) rotate(${angle})`, class: "arrowhead" }, arrows);
       const left = x < px(mx);
-      const name = a.name.length > 22 ? a.name.slice(0, 21) + "…" : a.name;
+      const room = left ? x - MARGIN.left : state.width - MARGIN.right - x;
+      const most = Math.max(5, Math.min(24, Math.floor((room - 8) / 7.2)));
+      const name = a.name.length > most ? a.name.slice(0, most - 1) + "…" : a.name;
       el("text", { x: x + (left ? -7 : 7), y: y + 4, "text-anchor": left ? "end" : "start", class: "arrowname" }, arrows, name);
     }
   }

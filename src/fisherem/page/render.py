@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..plots.style import PALETTE
-from . import figures, rows, svg, variables
+from . import figures, rows, svg
 from .content import Content, build
 from .text import embedded, integer, number
 
@@ -62,7 +62,8 @@ def render(content: Content) -> str:
         script_hash=digest,
         data=embedded(scatter_data(content)) if content.d else "",
         figures=figures,
-        limits={"doubts": rows.MAX_DOUBTS, "boxes": variables.MAX_BOXES, "axes": rows.MAX_AXES, "doubt": rows.DOUBT},
+        definitions=svg.definitions(),
+        limits={"doubts": rows.MAX_DOUBTS, "axes": rows.MAX_AXES, "doubt": rows.DOUBT},
     )
 
 

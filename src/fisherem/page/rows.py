@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
-from sklearn.metrics.cluster import contingency_matrix
 
 from .text import clean
 
@@ -154,21 +153,30 @@ def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
     return found, len(rows)
 
 
+def _natural(name: str) -> tuple[int, float, str]:
+    """Numbers by size, before words by letters."""
+    try:
+        return (0, float(name), name)
+    except ValueError:
+        return (1, 0.0, name)
+
+
 def agreement(posteriors: np.ndarray, known: list[str | None]) -> Agreement:
     """How the groups agree with known classes; rows without a class are left out."""
     scored = np.array([c is not None for c in known])
     group = posteriors.argmax(axis=1)[scored]
-    names, classes = np.unique(np.array([c for c in known if c is not None], dtype=object), return_inverse=True)
+    present = [c for c in known if c is not None]
+    names = sorted(set(present), key=_natural)
+    place = {name: i for i, name in enumerate(names)}
+    classes = np.array([place[c] for c in present], int)
     K = posteriors.shape[1]
     table = np.zeros((K, len(names)), int)
-    if len(group):
-        present = np.unique(group)
-        table[present] = contingency_matrix(classes, group).T
+    np.add.at(table, (group, classes), 1)
     matched = table[linear_sum_assignment(-table)].sum()
     largest = np.argsort(-table.sum(axis=0), kind="stable")[:_MAX_CLASSES]
     shown = np.sort(largest)
     return Agreement(
-        classes=[str(names[c]) for c in shown],
+        classes=[names[c] for c in shown],
         table=table[:, shown],
         accuracy=float(matched / len(group)) if len(group) else float("nan"),
         rand=float(adjusted_rand_score(classes, group)) if len(group) else float("nan"),

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 
 from ..plots.style import PALETTE
 
-__all__ = ["MARK_PATHS", "Scale", "colour", "element", "figure", "mark", "polyline", "text", "ticks"]
+__all__ = [
+    "MARK_PATHS",
+    "Scale",
+    "colour",
+    "definitions",
+    "element",
+    "figure",
+    "label",
+    "labelled",
+    "mark",
+    "polyline",
+    "text",
+    "ticks",
+]
 
 # Marks of radius about 4.5 around the origin, of like area: disc, square, triangle, diamond, triangle down, plus,
 # cross, star. The browser draws the points with the same paths.
@@ -68,10 +82,18 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def label(value: float) -> str:
-    """A tick's number."""
-    size = abs(value)
-    text = f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
-    return ("0" if value == 0 else text).replace("-", "−")
+    """A number by itself, with four digits."""
+    return ("0" if value == 0 else f"{value:.4g}").replace("-", "−")
+
+
+def labelled(values: list[float]) -> list[tuple[float, str]]:
+    """Ticks with their numbers, with the digits that tell neighbours apart (273.151, 273.152)."""
+    largest = max(map(abs, values), default=0.0)
+    step = min((b - a for a, b in pairwise(values)), default=largest) or 1.0
+    digits = int(max(0, -np.floor(np.log10(step) + 1e-9)))
+    short = largest < 1e-3 or step >= 1e5
+    texts = [f"{v:.3g}" if short else f"{v:,.{digits}f}" for v in values]
+    return [(v, "0" if v == 0 else t.replace("-", "−")) for v, t in zip(values, texts, strict=True)]
 
 
 def element(name: str, content: str = "", **attributes) -> str:
@@ -93,11 +115,17 @@ def polyline(xs: Sequence[float], ys: Sequence[float], **attributes) -> str:
 
 
 def mark(x: float, y: float, k: int, **attributes) -> str:
-    """The mark of group k, in its colour."""
+    """The mark of group k, in its colour; its outline stands once on the page (`definitions`)."""
     attributes["class_"] = " ".join(
         ["mark", f"g{colour(k)}", *["hollow"] * hollow(k), *attributes.pop("class_", "").split()]
     )
-    return element("path", d=MARK_PATHS[shape(k)], transform=f"translate({x:.1f},{y:.1f})", **attributes)
+    return element("use", href=f"#m{shape(k)}", transform=f"translate({x:.1f},{y:.1f})", **attributes)
+
+
+def definitions() -> str:
+    """The outlines of the marks, drawn nowhere by themselves."""
+    paths = "".join(element("path", id=f"m{i}", d=path) for i, path in enumerate(MARK_PATHS))
+    return element("svg", element("defs", paths), width=0, height=0, class_="definitions", aria_hidden="true")
 
 
 def figure(width: int, height: float, content: str, alt: str, **attributes) -> str:

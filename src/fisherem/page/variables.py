@@ -9,9 +9,12 @@ import numpy as np
 
 __all__ = ["Profile", "Variable", "bins", "profile", "variables"]
 
-# Variables with a row in the table of loadings, and those with a box plot. A box plot takes about 1.5 kB per group.
+# Variables with a row in the table of loadings, and those with a box plot: a box takes about 0.5 kB per group, and all
+# of them together are held below 0.25 MB.
 MAX_LISTED = 100
 MAX_BOXES = 24
+_GROUP_BOXES = 480
+_FEWEST_BOXES = 6
 # The profile has one point per variable up to here; beyond, neighbours share one.
 MAX_POINTS = 400
 # Rows per block when moments are computed: a block of 50 float64 columns stays below 4 MB.
@@ -51,11 +54,13 @@ class Profile:
 
 
 def variables(model, X: np.ndarray, group: np.ndarray, names: list[str]) -> list[Variable]:
-    """Selected variables, largest loadings first; at most 100, the first 24 with quantiles."""
+    """Selected variables, largest loadings first; at most 100, the first 24 (fewer with more than 20 groups) with
+    quantiles."""
     sizes = np.linalg.norm(model.loadings_, axis=1)
     chosen = np.flatnonzero(model.support_)
     chosen = chosen[np.argsort(-sizes[chosen], kind="stable")][:MAX_LISTED]
     members = [np.flatnonzero(group == k) for k in range(len(model.weights_))]
+    drawn = max(_FEWEST_BOXES, min(MAX_BOXES, _GROUP_BOXES // len(members)))
     return [
         Variable(
             index=int(j),
@@ -63,7 +68,7 @@ def variables(model, X: np.ndarray, group: np.ndarray, names: list[str]) -> list
             loadings=model.loadings_[j],
             size=float(sizes[j]),
             mean=model.means_[:, j],
-            quantiles=_quantiles(X[:, j], members) if rank < MAX_BOXES else None,
+            quantiles=_quantiles(X[:, j], members) if rank < drawn else None,
         )
         for rank, j in enumerate(chosen)
     ]
@@ -106,6 +111,7 @@ def profile(model, X: np.ndarray, names: list[str]) -> Profile:
     mean, spread = _moments(X)
     flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
     z = np.where(flat, 0.0, (model.means_ - mean) / np.where(flat, 1.0, spread))
+    z[np.abs(z) < 1e-9] = 0.0  # rounding: a single group's mean is the overall mean
     p = z.shape[1]
     edges = bins(p)
     first, last = edges[:-1], edges[1:] - 1
