@@ -13,12 +13,32 @@ _HOME = {
     "ModelSearch": "search",
     "Stability": "subsampling",
     "stability": "subsampling",
+    "SparseKMeans": "rivals",
+    "Clustvarsel": "rivals",
+    "Selvarclust": "rivals",
+    "Comparison": "comparison",
+    "compare": "comparison",
 }
-__all__ = ["FisherEM", "ModelSearch", "SelectDiscriminative", "SparseFisherEM", "Stability", "datasets", "stability"]
+__all__ = [
+    "Clustvarsel",
+    "Comparison",
+    "FisherEM",
+    "ModelSearch",
+    "SelectDiscriminative",
+    "Selvarclust",
+    "SparseFisherEM",
+    "SparseKMeans",
+    "Stability",
+    "compare",
+    "datasets",
+    "stability",
+]
 
 if TYPE_CHECKING:
     from . import datasets
+    from .comparison import Comparison, compare
     from .estimators import FisherEM, SparseFisherEM
+    from .rivals import Clustvarsel, Selvarclust, SparseKMeans
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability

@@ -2,6 +2,7 @@
 
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
+from .selection import SelectionDisplay
 from .stability import StabilityDisplay
 
-__all__ = ["CriterionDisplay", "PathDisplay", "ProjectionDisplay", "StabilityDisplay"]
+__all__ = ["CriterionDisplay", "PathDisplay", "ProjectionDisplay", "SelectionDisplay", "StabilityDisplay"]

@@ -23,7 +23,7 @@ __all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
 
 def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
     """One number of groups or several to choose from, each at least 2 and supported by the rows."""
-    several = (n_clusters,) if isinstance(n_clusters, numbers.Number) or isinstance(n_clusters, str) else n_clusters
+    several = (n_clusters,) if isinstance(n_clusters, (numbers.Number, str)) else n_clusters
     try:
         numbers_ = tuple(several)
     except TypeError:

@@ -1,9 +1,9 @@
-"""Ranking variables by a mixture whose means carry an l1 penalty (Pan & Shen 2007; as the fast variant of SRUW uses it).
+"""Ranking variables by a mixture with l1-penalised means (Pan & Shen 2007), as the fast variant of SRUW does.
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, diag(v)) - penalty sum_kj |m_kj|        Z (n x p) standardised
 
-The variables' variances v are common to the groups. As the penalty grows, the means of a variable shrink to 0 together with
-its part in the clustering; variables are ranked by how long they survive.
+The variables' variances v are common to the groups. As the penalty grows, the means of a variable shrink to 0
+together with its part in the clustering; variables are ranked by how long they survive.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, Sigma_k)        Z (B x n x d): B subsets of d variables each
 
-EM runs on the whole stack; fits that have converged leave it. All candidates of a step of a stepwise search have the same
-number of variables, so a step costs the Python overhead of one fit.
+EM runs on the whole stack; fits that have converged leave it. All candidates of a step of a stepwise search have
+the same number of variables, so a step costs the Python overhead of one fit.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from ..criteria import bic
 from .shapes import Shape
 
-__all__ = ["Mixture", "em", "log_densities"]
+__all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities"]
 
 # The least share of a variable's variance that a group may keep beside the variables before it. Below it (mclust's
 # square root of the machine precision) the covariance counts as singular.
 _SINGULAR = 1.5e-8
 # Elements of a stack worked on at a time (n x d x B): 2 MB, so that the passes of an iteration stay in the cache.
-_STACK_ELEMENTS = 2**18
+STACK_ELEMENTS = 2**18
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def em(Z: np.ndarray, labels: np.ndarray, n_clusters: int, shape: Shape, *, max_
     Stops each when its log-likelihood changes by no more than tol of its size.
     """
     B, n, d = Z.shape
-    step = max(1, _STACK_ELEMENTS // (n * d))
+    step = max(1, STACK_ELEMENTS // (n * d))
     found: list[Mixture] = []
     for i in range(0, B, step):
         found += _em_stack(Z[i : i + step], labels[i : i + step], n_clusters, shape, max_iter, tol)
@@ -125,7 +125,7 @@ def em(Z: np.ndarray, labels: np.ndarray, n_clusters: int, shape: Shape, *, max_
 
 
 def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
-    B, n, d = Z.shape
+    B, n, _ = Z.shape
     found: list[Mixture] = [Mixture.failed("singular covariance of a group")] * B
     live = np.arange(B)
     T = (labels[:, None, :] == np.arange(K)[:, None]).astype(float)

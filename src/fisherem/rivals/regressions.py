@@ -2,8 +2,8 @@
 
     maximise  -n/2 (log(2 pi RSS/n) + 1) - (|R| + 2)/2 log n   over subsets R of the regressors
 
-RSS and the coefficients come from sweeping sub-blocks of X'X (p x p, centred): the rows are read once for all regressions
-of a search.
+RSS and the coefficients come from sweeping sub-blocks of X'X (p x p, centred): the rows are read once for all
+regressions of a search.
 """
 
 from __future__ import annotations

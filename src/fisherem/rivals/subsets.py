@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from ..engine.start import distinct_rows, ward_labels
 from ..parallel import run_tasks
 from .base import standardised
-from .mixtures import Mixture, em
+from .mixtures import STACK_ELEMENTS, Mixture, em
 from .shapes import SHAPES, SKLEARN_SHAPES
 
 __all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
@@ -124,7 +124,10 @@ class Subsets:
     def judge(self, subsets: Sequence[tuple[int, ...]]) -> list[Mixture]:
         """The best mixture of every subset; of the empty one a mixture of BIC 0."""
         new = [s for s in subsets if s and frozenset(s) not in self.known]
-        size = max(1, -(-len(new) // _TASKS))
+        if not new:
+            return [self.known[frozenset(s)] if s else Mixture(0.0) for s in subsets]
+        # small tables: one stack of all candidates is quicker than any number of processes
+        size = max(-(-len(new) // _TASKS), STACK_ELEMENTS // (len(self.X) * len(new[0])), 1)
         chunks = [tuple(sorted(s) for s in new[i : i + size]) for i in range(0, len(new), size)]
         tasks = [(self.family, self.X, self.scaled, chunk) for chunk in chunks]
         for index, found in run_tasks(_judge_chunk, tasks, self.n_jobs):

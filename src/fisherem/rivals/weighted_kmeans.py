@@ -3,8 +3,8 @@
     minimise  sum_i |z_i - c_{label(i)}|^2        z (n x p) centred rows, c (K x p)
 
 With centred rows this is the same as maximising the between-cluster sum of squares sum_j BCSS_j,
-BCSS_j = sum_k n_k c_kj^2. One product Z C' serves the K centres of all R starts, so twenty starts read the rows as often
-as one does.
+BCSS_j = sum_k n_k c_kj^2. One product Z C' serves the K centres of all R starts, so twenty starts read the rows as
+often as one does.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def between(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 def weighted_kmeans(
     Z: np.ndarray, n_clusters: int, *, n_init: int, max_iter: int, rng: np.random.RandomState
 ) -> Partition:
-    """The best of `n_init` starts of k-means on rows that are centred (and scaled by sqrt(w) where there are weights)."""
+    """The best of `n_init` starts of k-means on centred rows (scaled by sqrt(w) where there are weights)."""
     starts = plus_plus(Z, n_clusters, n_init, rng)
     if n_init > _GO_ON and max_iter > _SCREEN_ITERATIONS:
         _, centres, values = lloyd(Z, starts, _SCREEN_ITERATIONS)
