@@ -13,27 +13,24 @@ from sklearn.utils import check_random_state
 from ..engine.blocks import n_threads
 from ..validation import check_clusters, check_number, check_one_of
 from .base import SelectingClusterer
-from .mixtures import Mixture, log_densities
+from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
-from .stepwise import DIRECTIONS, Search
+from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
 from .subsets import Family, Subsets, resolve_shapes
 
 __all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
 
 
 def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
-    """One number of groups or several to choose from, each at least 2 and supported by the rows."""
-    several = (n_clusters,) if isinstance(n_clusters, (numbers.Number, str)) else n_clusters
-    try:
-        numbers_ = tuple(several)
-    except TypeError:
-        numbers_ = (n_clusters,)
-    if not numbers_:
+    """One number of groups, or several (each at least 2) to choose from; all supported by the rows."""
+    single = isinstance(n_clusters, (numbers.Number, str)) or n_clusters is None
+    counts = (n_clusters,) if single else tuple(n_clusters)
+    if not counts:
         raise ValueError("n_clusters must be a whole number or several to choose from; got none")
-    for K in numbers_:
-        check_number("n_clusters", K, integer=True, least=2)
+    for K in counts:
+        check_number("n_clusters", K, integer=True, least=1 if single else 2)
         check_clusters(K, table, None)
-    return tuple(int(K) for K in numbers_)
+    return tuple(int(K) for K in counts)
 
 
 class MixtureSelector(SelectingClusterer):
@@ -56,10 +53,13 @@ class MixtureSelector(SelectingClusterer):
         subsets = Subsets(table, family, n_threads(self.n_jobs))
         return Search(subsets, Regressions(table), candidates, self.max_steps)
 
-    def _adopt(self, search: Search) -> None:
+    def _adopt(self, search: Search, strategy) -> None:
+        """Run the search and copy what it found; one group needs no search, as no variable makes it."""
+        if search.subsets.family.n_clusters != (1,):
+            strategy(search)
         p = self.n_features_in_
         chosen = sorted(search.chosen)
-        mixture = search.mixture
+        mixture = search.mixture if chosen else one_group(len(search.subsets.X))
         assert mixture.means is not None
         assert mixture.labels is not None
         self.support_ = np.isin(np.arange(p), chosen)
@@ -68,11 +68,12 @@ class MixtureSelector(SelectingClusterer):
         self.labels_ = mixture.labels
         self.n_clusters_ = len(mixture.means)
         self.model_ = mixture.shape
+        self.n_iter_ = mixture.n_iter
         self.weights_ = mixture.proportions
         self.means_ = mixture.means + self._shift
         self.covariances_ = mixture.covariances
         self.bic_ = mixture.bic
-        self.path_ = pd.DataFrame(search.path)
+        self.path_ = pd.DataFrame(search.path, columns=PATH_COLUMNS)
         if len(self.path_):
             names = getattr(self, "feature_names_in_", None)
             self.path_["variable"] = [j if names is None else names[j] for j in self.path_["variable"]]
@@ -105,7 +106,8 @@ class Clustvarsel(MixtureSelector):
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several of which every subset takes the best by BIC.
+        The number of groups, or several of which every subset takes the best by BIC. 1 alone has no groups, and
+        nothing is selected.
     direction : {"forward", "backward", "headlong"}, default="forward"
         Greedy from none or from all, adding and removing in turn; or forward taking the first variable that improves.
     models : "all" or names, default="all"
@@ -127,6 +129,7 @@ class Clustvarsel(MixtureSelector):
     path_ : DataFrame (step, variable, action, bic_difference, accepted, n_selected, shape, reason), a row per step
         and per candidate that was skipped because no mixture could be fitted
     n_clusters_ : int; model_ : str, the covariance shape; bic_ : float, of the mixture on the selected variables
+    n_iter_ : int, iterations of its EM
     weights_ : (K,); means_ : (K, m); covariances_ : (K, m, m) of the m selected variables
     """
 
@@ -156,6 +159,5 @@ class Clustvarsel(MixtureSelector):
         check_one_of("direction", self.direction, DIRECTIONS)
         self._check_shared_parameters()
         search = self._search(X)
-        DIRECTIONS[self.direction](search)
-        self._adopt(search)
+        self._adopt(search, DIRECTIONS[self.direction])
         return self

@@ -15,7 +15,7 @@ import numpy as np
 from ..criteria import bic
 from .shapes import Shape
 
-__all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities"]
+__all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities", "one_group"]
 
 # The least share of a variable's variance that a group may keep beside the variables before it. Below it (mclust's
 # square root of the machine precision) the covariance counts as singular.
@@ -36,11 +36,18 @@ class Mixture:
     means: np.ndarray | None = None  # (K, d)
     covariances: np.ndarray | None = None  # (K, d, d)
     labels: np.ndarray | None = None  # (n,)
+    n_iter: int = 1
     reason: str = ""
 
     @classmethod
     def failed(cls, reason: str) -> Mixture:
         return cls(-np.inf, reason=reason)
+
+
+def one_group(n: int) -> Mixture:
+    """The mixture of one group on no variables: every row belongs to it, and its BIC is 0."""
+    shape = {"proportions": np.ones(1), "means": np.zeros((1, 0)), "covariances": np.zeros((1, 0, 0))}
+    return Mixture(0.0, log_likelihood=0.0, labels=np.zeros(n, int), **shape)
 
 
 def _m_step(Z, T, shape: Shape):
@@ -100,8 +107,11 @@ def _e_step(Z, proportions, means, covariances, variances):
 
 def log_densities(Z, mixture: Mixture) -> np.ndarray:
     """log pi_k phi(z_i; m_k, Sigma_k) of new rows (n x K)."""
+    assert mixture.proportions is not None
     assert mixture.means is not None
     assert mixture.covariances is not None
+    if not Z.shape[1]:
+        return np.zeros((len(Z), 1))
     variances = np.einsum("kjj->kj", mixture.covariances).mean(axis=0)[None]
     P, log_determinant, _ = _whitening(mixture.covariances[None], variances)
     out = np.empty((len(Z), len(mixture.means)))
@@ -125,7 +135,7 @@ def em(Z: np.ndarray, labels: np.ndarray, n_clusters: int, shape: Shape, *, max_
 
 
 def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
-    B, n, _ = Z.shape
+    B = len(Z)
     found: list[Mixture] = [Mixture.failed("singular covariance of a group")] * B
     live = np.arange(B)
     T = (labels[:, None, :] == np.arange(K)[:, None]).astype(float)
@@ -133,14 +143,14 @@ def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
     previous = np.full(B, -np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for iteration in range(max_iter):
-            parameters = _m_step(Z, T, shape)
-            T, log_likelihood, good = _e_step(Z, *parameters, variances)
+            proportions, means, covariances = parameters = _m_step(Z, T, shape)
+            T, log_likelihood, good = _e_step(Z, proportions, means, covariances, variances)
             good &= np.isfinite(log_likelihood)
             done = good & (np.abs(log_likelihood - previous) <= tol * (np.abs(log_likelihood) + 1))
             if iteration == max_iter - 1:
                 done = good
             for i in np.flatnonzero(done):
-                found[live[i]] = _finish(log_likelihood[i], [q[i] for q in parameters], T[i], n, shape)
+                found[live[i]] = _finish(log_likelihood[i], [q[i] for q in parameters], T[i], iteration + 1, shape)
             stay = good & ~done
             if not stay.any():
                 break
@@ -150,17 +160,9 @@ def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
     return found
 
 
-def _finish(log_likelihood, parameters, T, n, shape: Shape) -> Mixture:
+def _finish(log_likelihood, parameters, T, n_iter: int, shape: Shape) -> Mixture:
     proportions, means, covariances = parameters
     size = shape.n_parameters(*means.shape)
+    value = float(bic(log_likelihood, size, T.shape[1]))
     labels = T.argmax(axis=0)
-    return Mixture(
-        float(bic(log_likelihood, size, n)),
-        shape.name,
-        float(log_likelihood),
-        size,
-        proportions,
-        means,
-        covariances,
-        labels,
-    )
+    return Mixture(value, shape.name, float(log_likelihood), size, proportions, means, covariances, labels, n_iter)

@@ -10,7 +10,7 @@ from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
 from .regressions import REGRESSION_SHAPES
 from .roles import Roles, assign_roles
-from .stepwise import Search, backward
+from .stepwise import Search, backward, start_with_all
 from .subsets import start_labels
 
 __all__ = ["RANKINGS", "Selvarclust"]
@@ -49,7 +49,7 @@ def by_lasso(search: Search) -> None:
         if refused >= _PATIENCE and search.chosen:
             break
     if not search.chosen:
-        raise ValueError("no variable supports a mixture of so many groups: lower n_clusters")
+        start_with_all(search)
     while search.remove_worst():
         pass
 
@@ -117,8 +117,7 @@ class Selvarclust(MixtureSelector):
         for shape in shapes:
             check_one_of("regression_shapes", shape, REGRESSION_SHAPES)
         search = self._search(X)
-        RANKINGS[self.ranking](search)
-        self._adopt(search)
+        self._adopt(search, RANKINGS[self.ranking])
         others = [j for j in search.candidates if j not in search.chosen]
         self._adopt_roles(assign_roles(search.regressions, search.chosen, others, tuple(shapes)))
         return self

@@ -30,6 +30,7 @@ class SparseKMeans(SelectingClusterer):
     Parameters
     ----------
     n_clusters : int, default=3
+        K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
     bound : float or "permutation", default="permutation"
         The bound s on |w|_1, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
         with those of data whose columns are permuted, on ten bounds evenly spaced in logarithm from 1.2 to
@@ -84,9 +85,11 @@ class SparseKMeans(SelectingClusterer):
         p = table.shape[1]
         if not isinstance(self.bound, str):
             self._check_bound(p)
-        self._constant_columns(table)
-        centre = table.mean(axis=0)
-        Z = table - centre
+        constant = self._constant_columns(table)
+        if self.n_clusters == 1:
+            self._adopt_one_group(table)
+            return self
+        Z = np.where(constant, 0.0, table - table.mean(axis=0))
         rng = check_random_state(self.random_state)
         start = dense_start(Z, self.n_clusters, self.n_init, rng)
         limits = (self.max_iter, self.tol)
@@ -104,7 +107,7 @@ class SparseKMeans(SelectingClusterer):
         return self
 
     def _check_parameters(self) -> None:
-        check_number("n_clusters", self.n_clusters, integer=True, least=2)
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
         if isinstance(self.bound, str):
             check_one_of("bound", self.bound, ("permutation",))
         check_number("n_permutations", self.n_permutations, integer=True, least=1)
@@ -117,7 +120,7 @@ class SparseKMeans(SelectingClusterer):
 
     def _check_bound(self, p: int) -> None:
         s = self.bound
-        good = isinstance(s, numbers.Real) and not isinstance(s, bool) and 1 <= s <= np.sqrt(p) * (1 + 1e-12)
+        good = isinstance(s, numbers.Real) and not isinstance(s, bool) and 1 <= float(s) <= np.sqrt(p) * (1 + 1e-12)
         if not good:
             raise ValueError(
                 f"bound must be 'permutation' or a number between 1 (one variable) and sqrt(p)={np.sqrt(p):.4g} "
@@ -128,6 +131,13 @@ class SparseKMeans(SelectingClusterer):
         if not gaps["gap"].notna().any():
             raise ValueError(f"no bound leaves enough variables for n_clusters={self.n_clusters}: lower n_clusters")
         return int(np.nanargmax(gaps["gap"]))
+
+    def _adopt_one_group(self, table: np.ndarray) -> None:
+        n, p = table.shape
+        nothing = Alternation(np.zeros(n, int), np.zeros(p), [{"step": "k-means", "objective": 0.0, "n_selected": 0}])
+        nothing.n_iter, nothing.converged = 1, True
+        self.bound_ = 1.0 if isinstance(self.bound, str) else float(self.bound)
+        self._adopt(table, nothing)
 
     def _adopt(self, table: np.ndarray, fit: Alternation) -> None:
         if fit.reason:

@@ -16,7 +16,9 @@ from .mixtures import Mixture
 from .regressions import Regressions
 from .subsets import Subsets
 
-__all__ = ["DIRECTIONS", "Search"]
+__all__ = ["DIRECTIONS", "PATH_COLUMNS", "Search", "start_with_all"]
+
+PATH_COLUMNS = ["step", "variable", "action", "bic_difference", "accepted", "n_selected", "shape", "reason"]
 
 # Headlong search: a variable worse than this is not looked at again (10 on mclust's scale of 2 log-likelihood).
 _HOPELESS = -5.0
@@ -41,7 +43,7 @@ class Search:
     def _record(self, variable: int, action: str, difference: float, accepted: bool, reason: str = "") -> None:
         self.path.append(
             {
-                "step": 1 + sum(1 for row in self.path if not row["reason"]) if not reason else len(self.path) + 1,
+                "step": len(self.path) + 1,
                 "variable": variable,
                 "action": action,
                 "bic_difference": difference,
@@ -116,11 +118,23 @@ class Search:
 
 
 def _start_with_two(search: Search) -> None:
-    """The two best variables, whatever their differences: a single one seldom shows the groups."""
-    if not search.add_best(force=True):
-        reasons = sorted({row["reason"] for row in search.path})
-        raise ValueError(f"no variable alone supports a mixture ({'; '.join(reasons)}): lower n_clusters")
-    search.add_best(force=True)
+    """The two best variables, whatever their differences: a single one seldom shows the groups.
+
+    Where no variable alone supports a mixture (few distinct values), the search starts from all of them instead.
+    """
+    if search.add_best(force=True):
+        search.add_best(force=True)
+    else:
+        start_with_all(search)
+
+
+def start_with_all(search: Search) -> None:
+    search.chosen = search.candidates
+    if search.mixture.reason:
+        raise ValueError(
+            f"no mixture fits all {len(search.candidates)} variables ({search.mixture.reason}): lower n_clusters, search "
+            "forward, or allow a diagonal shape such as models='EEI'"
+        )
 
 
 def forward(search: Search) -> None:
@@ -131,12 +145,7 @@ def forward(search: Search) -> None:
 
 def backward(search: Search) -> None:
     """Remove the worst variable, add the best, in turn, from all."""
-    search.chosen = search.candidates
-    if search.mixture.reason:
-        raise ValueError(
-            f"no mixture fits all {len(search.candidates)} variables ({search.mixture.reason}): "
-            "search forward, or allow a diagonal shape such as models='EEI'"
-        )
+    start_with_all(search)
     search.alternate([search.remove_worst, search.add_best])
 
 
