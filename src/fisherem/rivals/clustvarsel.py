@@ -61,7 +61,6 @@ class MixtureSelector(SelectingClusterer):
         chosen = sorted(search.chosen)
         mixture = search.mixture if chosen else one_group(len(search.subsets.X))
         assert mixture.means is not None
-        assert mixture.labels is not None
         self.support_ = np.isin(np.arange(p), chosen)
         self._mixture: Mixture = mixture
         self._shift = search.subsets.centre[chosen]

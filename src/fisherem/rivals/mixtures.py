@@ -35,9 +35,15 @@ class Mixture:
     proportions: np.ndarray | None = None  # (K,)
     means: np.ndarray | None = None  # (K, d)
     covariances: np.ndarray | None = None  # (K, d, d)
-    labels: np.ndarray | None = None  # (n,)
+    posteriors: np.ndarray | None = None  # (K, n)
     n_iter: int = 1
+    converged: bool = True
     reason: str = ""
+
+    @property
+    def labels(self) -> np.ndarray:
+        assert self.posteriors is not None
+        return self.posteriors.argmax(axis=0)
 
     @classmethod
     def failed(cls, reason: str) -> Mixture:
@@ -46,8 +52,7 @@ class Mixture:
 
 def one_group(n: int) -> Mixture:
     """The mixture of one group on no variables: every row belongs to it, and its BIC is 0."""
-    shape = {"proportions": np.ones(1), "means": np.zeros((1, 0)), "covariances": np.zeros((1, 0, 0))}
-    return Mixture(0.0, log_likelihood=0.0, labels=np.zeros(n, int), **shape)
+    return Mixture(0.0, "", 0.0, 0.0, np.ones(1), np.zeros((1, 0)), np.zeros((1, 0, 0)), np.ones((1, n)))
 
 
 def _m_step(Z, T, shape: Shape):
@@ -121,8 +126,8 @@ def log_densities(Z, mixture: Mixture) -> np.ndarray:
     return out + np.log(mixture.proportions) - 0.5 * (log_determinant[0] + Z.shape[1] * np.log(2 * np.pi))
 
 
-def em(Z: np.ndarray, labels: np.ndarray, n_clusters: int, shape: Shape, *, max_iter: int, tol: float) -> list[Mixture]:
-    """A mixture per member of the stack Z (B x n x d), from partitions `labels` (B x n).
+def em(Z: np.ndarray, T: np.ndarray, shape: Shape, *, max_iter: int, tol: float) -> list[Mixture]:
+    """A mixture per member of the stack Z (B x n x d), from posteriors T (B x K x n).
 
     Stops each when its log-likelihood changes by no more than tol of its size.
     """
@@ -130,27 +135,25 @@ def em(Z: np.ndarray, labels: np.ndarray, n_clusters: int, shape: Shape, *, max_
     step = max(1, STACK_ELEMENTS // (n * d))
     found: list[Mixture] = []
     for i in range(0, B, step):
-        found += _em_stack(Z[i : i + step], labels[i : i + step], n_clusters, shape, max_iter, tol)
+        found += _em_stack(Z[i : i + step], T[i : i + step], shape, max_iter, tol)
     return found
 
 
-def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
-    B = len(Z)
-    found: list[Mixture] = [Mixture.failed("singular covariance of a group")] * B
-    live = np.arange(B)
-    T = (labels[:, None, :] == np.arange(K)[:, None]).astype(float)
+def _em_stack(Z, T, shape: Shape, max_iter: int, tol: float) -> list[Mixture]:
+    found: list[Mixture] = [Mixture.failed("singular covariance of a group")] * len(Z)
+    live = np.arange(len(Z))
     variances = Z.var(axis=1)
-    previous = np.full(B, -np.inf)
+    previous = np.full(len(Z), -np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for iteration in range(max_iter):
+        for iteration in range(1, max_iter + 1):
             proportions, means, covariances = parameters = _m_step(Z, T, shape)
             T, log_likelihood, good = _e_step(Z, proportions, means, covariances, variances)
             good &= np.isfinite(log_likelihood)
-            done = good & (np.abs(log_likelihood - previous) <= tol * (np.abs(log_likelihood) + 1))
-            if iteration == max_iter - 1:
-                done = good
+            converged = good & (np.abs(log_likelihood - previous) <= tol * (np.abs(log_likelihood) + 1))
+            done = good if iteration == max_iter else converged
             for i in np.flatnonzero(done):
-                found[live[i]] = _finish(log_likelihood[i], [q[i] for q in parameters], T[i], iteration + 1, shape)
+                fit = (log_likelihood[i], *(q[i] for q in parameters), T[i])
+                found[live[i]] = _finish(shape, *fit, n_iter=iteration, converged=bool(converged[i]))
             stay = good & ~done
             if not stay.any():
                 break
@@ -160,9 +163,17 @@ def _em_stack(Z, labels, K, shape, max_iter, tol) -> list[Mixture]:
     return found
 
 
-def _finish(log_likelihood, parameters, T, n_iter: int, shape: Shape) -> Mixture:
-    proportions, means, covariances = parameters
+def _finish(shape: Shape, log_likelihood, proportions, means, covariances, T, *, n_iter, converged) -> Mixture:
     size = shape.n_parameters(*means.shape)
-    value = float(bic(log_likelihood, size, T.shape[1]))
-    labels = T.argmax(axis=0)
-    return Mixture(value, shape.name, float(log_likelihood), size, proportions, means, covariances, labels, n_iter)
+    return Mixture(
+        bic=float(bic(log_likelihood, size, T.shape[1])),
+        shape=shape.name,
+        log_likelihood=float(log_likelihood),
+        n_parameters=size,
+        proportions=proportions,
+        means=means,
+        covariances=covariances,
+        posteriors=T,
+        n_iter=n_iter,
+        converged=converged,
+    )

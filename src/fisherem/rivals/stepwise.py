@@ -132,8 +132,8 @@ def start_with_all(search: Search) -> None:
     search.chosen = search.candidates
     if search.mixture.reason:
         raise ValueError(
-            f"no mixture fits all {len(search.candidates)} variables ({search.mixture.reason}): lower n_clusters, search "
-            "forward, or allow a diagonal shape such as models='EEI'"
+            f"no mixture fits all {len(search.candidates)} variables ({search.mixture.reason}): lower n_clusters, "
+            "search forward, or allow a diagonal shape such as models='EEI'"
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -21,6 +22,10 @@ __all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
 _WARD_ROWS = 1000
 # Subsets per task of a parallel step: few enough to balance two to eight cores, enough to share the stack.
 _TASKS = 16
+# Shapes race: after so many iterations all but the leading ones by BIC are left as they are. On subsets without groups
+# EM creeps for hundreds of iterations, with all shapes; their order is settled long before.
+_RACE_ITERATIONS = 20
+_LEADERS = 2
 
 
 def resolve_shapes(models) -> tuple[str, ...]:
@@ -79,25 +84,42 @@ class Family:
 
     def fit(self, X: np.ndarray, scaled: np.ndarray, subsets: Sequence[tuple[int, ...]]) -> list[Mixture]:
         """The best mixture of each of the subsets (all of one size)."""
-        d = len(subsets[0])
         best = [Mixture.failed("")] * len(subsets)
         for K in self.n_clusters:
-            starts: list[tuple[int, np.ndarray]] = []
+            starts: dict[int, np.ndarray] = {}
             for i, subset in enumerate(subsets):
                 labels = start_labels(scaled[:, subset], K)
                 if labels is None:
                     best[i] = _better(best[i], Mixture.failed(f"fewer than {K} distinct rows"))
-                    continue
-                starts.append((i, labels))
-            if not starts:
-                continue
-            stack = np.stack([X[:, subsets[i]] for i, _ in starts])
-            labels = np.stack([labels for _, labels in starts])
-            for name in self.of_size(d):
-                found = em(stack, labels, K, SHAPES[name], max_iter=self.max_iter, tol=self.tol)
-                for (i, _), mixture in zip(starts, found, strict=True):
+                else:
+                    starts[i] = labels
+            if starts:
+                Z = np.stack([X[:, subsets[i]] for i in starts])
+                T = (np.stack(list(starts.values()))[:, None] == np.arange(K)[:, None]).astype(float)
+                for i, mixture in zip(starts, self._race(Z, T), strict=True):
                     best[i] = _better(best[i], mixture)
         return best
+
+    def _race(self, Z: np.ndarray, T: np.ndarray) -> list[Mixture]:
+        """The best shape for each member of the stack: all shapes run some iterations, the leaders to the end."""
+        shapes = self.of_size(Z.shape[2])
+        first = min(_RACE_ITERATIONS, self.max_iter)
+        found = {name: em(Z, T, SHAPES[name], max_iter=first, tol=self.tol) for name in shapes}
+        leaders = [sorted(shapes, key=lambda name: -found[name][i].bic)[:_LEADERS] for i in range(len(Z))]
+        if self.max_iter > first:
+            for name in shapes:
+                mixtures = found[name]
+                unfinished = {
+                    i: mixtures[i].posteriors
+                    for i, lead in enumerate(leaders)
+                    if name in lead and not mixtures[i].converged
+                }
+                if unfinished:
+                    T = np.stack(list(unfinished.values()))  # type: ignore[arg-type]
+                    more = em(Z[list(unfinished)], T, SHAPES[name], max_iter=self.max_iter - first, tol=self.tol)
+                    for i, mixture in zip(unfinished, more, strict=True):
+                        mixtures[i] = replace(mixture, n_iter=mixture.n_iter + first)
+        return [reduce(_better, (found[name][i] for name in shapes)) for i in range(len(Z))]
 
 
 def _better(a: Mixture, b: Mixture) -> Mixture:
