@@ -41,30 +41,33 @@ class Regressions:
         return -0.5 * self.n * (np.log(2 * np.pi * variance) + 1) - 0.5 * (n_regressors + 2) * np.log(self.n)
 
     def select(self, j: int, among) -> tuple[float, tuple[int, ...]]:
-        """(BIC, regressors) of variable j on the subset of `among` found by stepwise exclusion and inclusion.
-
-        Starts from all of them and takes the single best change, either way, while the BIC gains.
-        """
+        """(BIC, regressors) of variable j on the best subset of `among` that steps from all and from none lead to."""
         among = list(among)
-        m = len(among)
         block = self.cross[np.ix_([*among, j], [*among, j])]
-        total = np.diag(block)
-        A, inside = _swept(block, self.n - 3)  # more regressors than that fit perfectly: no room for the variance
+        nothing = (block.copy(), np.zeros(len(among), bool))
+        # more regressors than n - 3 fit perfectly: no room for the variance
+        starts = [nothing, _swept(block, self.n - 3)] if among else [nothing]
+        value, inside = max((self._climb(A, inside, np.diag(block)) for A, inside in starts), key=lambda end: end[0])
+        return value, tuple(a for a, kept in zip(among, inside, strict=True) if kept)
+
+    def _climb(self, A: np.ndarray, inside: np.ndarray, total: np.ndarray) -> tuple[float, np.ndarray]:
+        """Take the single best exclusion or inclusion while the BIC gains. A is swept on `inside`; its last is j."""
+        m = len(inside)
         value = self.bic(A[m, m], int(inside.sum()))
-        for _ in range(4 * m + 1):  # each change gains, so it ends by itself; the limit guards against rounding
+        for _ in range(4 * m):  # each change gains, so it ends by itself; the limit guards against rounding
             pivots = np.diag(A)[:m]
             usable = inside | (pivots > _COLLINEAR * total[:m])
             # removing adds b^2 / inverse_kk to the RSS, adding takes a_kj^2 / a_kk off: one formula after a sweep
             rss = A[m, m] - np.where(usable, A[:m, m] ** 2 / np.where(usable, pivots, 1.0), 0.0)
             size = inside.sum() + np.where(inside, -1, 1)
-            trial = np.where(usable, _bics(rss, size, self.n), -np.inf)
-            best = int(np.argmax(trial)) if m else 0
-            if not m or not trial[best] > value + 1e-9:
+            trial = np.where(usable & (size <= self.n - 3), _bics(rss, size, self.n), -np.inf)
+            best = int(np.argmax(trial))
+            if not trial[best] > value + 1e-9:
                 break
             sweep(A, best, -1.0 if inside[best] else 1.0)
             inside[best] = ~inside[best]
             value = self.bic(A[m, m], int(inside.sum()))
-        return value, tuple(a for a, kept in zip(among, inside, strict=True) if kept)
+        return value, inside
 
     def residual_scatter(self, U, R) -> np.ndarray:
         """|U| x |U| scatter of the variables U left after regression on R."""
