@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..engine.blocks import n_threads
 from ..validation import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer
+from .base import SelectingClusterer, one_blas_thread
 from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
 from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
@@ -153,6 +153,7 @@ class Clustvarsel(MixtureSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X; `y` is ignored."""
         check_one_of("direction", self.direction, DIRECTIONS)

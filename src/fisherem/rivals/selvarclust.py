@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..validation import check_one_of
-from .base import standardised
+from ..validation import check_number, check_one_of
+from .base import one_blas_thread, standardised
 from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
 from .regressions import REGRESSION_SHAPES
@@ -15,21 +15,18 @@ from .subsets import start_labels
 
 __all__ = ["RANKINGS", "Selvarclust"]
 
-# The ranked search ends after so many variables in a row that do not cluster. SelvarMix's value is 3; the ranking
-# knows nothing of correlations, so redundant variables can stand before a clustering one.
-_PATIENCE = 3
 
-
-def by_steps(search: Search) -> None:
-    """Backward stepwise exclusion and inclusion from all variables, as in the paper."""
+def by_steps(search: Search, patience: int) -> None:
+    """Backward stepwise exclusion and inclusion from all variables, as in the paper; `patience` plays no part."""
     backward(search)
 
 
-def by_lasso(search: Search) -> None:
+def by_lasso(search: Search, patience: int) -> None:
     """Walk down the ranking of a lasso-type mixture: a variable joins S if its difference is positive.
 
-    The first two are taken as they are. Ends after a run of variables that do not cluster, then lets those leave that
-    the later ones have made redundant: redundant variables can rank above the ones that explain them.
+    The first two are taken as they are. Ends after `patience` variables in a row that do not cluster. The ranking
+    knows nothing of correlations, so redundant variables can stand above those that explain them: from the last one
+    back, each leaves that the others have made redundant.
     """
     Z = standardised(search.subsets.X)[:, search.candidates]
     K = max(search.subsets.family.n_clusters)
@@ -46,12 +43,13 @@ def by_lasso(search: Search) -> None:
         if np.isfinite(difference):
             search._record(j, "add", difference, accepted)
         refused = 0 if accepted else refused + 1
-        if refused >= _PATIENCE and search.chosen:
+        if refused >= patience and search.chosen:
             break
     if not search.chosen:
         start_with_all(search)
-    while search.remove_worst():
-        pass
+    for j in reversed(search.chosen):
+        if len(search.chosen) > 1:
+            search.remove_if_redundant(j)
 
 
 RANKINGS = {"stepwise": by_steps, "lasso": by_lasso}
@@ -75,6 +73,8 @@ class Selvarclust(MixtureSelector):
         Covariance shapes of the mixture, as for `Clustvarsel`.
     regression_shapes : sequence of {"LI", "LB", "LC"}, default=("LI", "LB", "LC")
         Residual covariances of the regression of U on R: spherical, diagonal, full; the best by BIC is taken.
+    patience : int, default=3
+        The walk down the lasso's list ends after so many variables in a row that do not cluster.
     max_iter, tol, max_steps, random_state, n_jobs
         As for `Clustvarsel`.
 
@@ -93,6 +93,7 @@ class Selvarclust(MixtureSelector):
         ranking="stepwise",
         models="all",
         regression_shapes=("LI", "LB", "LC"),
+        patience=3,
         max_iter=200,
         tol=1e-5,
         max_steps=1000,
@@ -103,21 +104,24 @@ class Selvarclust(MixtureSelector):
         self.ranking = ranking
         self.models = models
         self.regression_shapes = regression_shapes
+        self.patience = patience
         self.max_iter = max_iter
         self.tol = tol
         self.max_steps = max_steps
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X; `y` is ignored."""
         check_one_of("ranking", self.ranking, RANKINGS)
+        check_number("patience", self.patience, integer=True, least=1)
         self._check_shared_parameters()
         shapes = (self.regression_shapes,) if isinstance(self.regression_shapes, str) else self.regression_shapes
         for shape in shapes:
             check_one_of("regression_shapes", shape, REGRESSION_SHAPES)
         search = self._search(X)
-        self._adopt(search, RANKINGS[self.ranking])
+        self._adopt(search, lambda state: RANKINGS[self.ranking](state, self.patience))
         others = [j for j in search.candidates if j not in search.chosen]
         self._adopt_roles(assign_roles(search.regressions, search.chosen, others, tuple(shapes)))
         return self

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..engine.blocks import n_threads
 from ..validation import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer
+from .base import SelectingClusterer, one_blas_thread
 from .sparse_alternation import Alternation, alternate, bound_grid, dense_start, gap_curve, path
 
 __all__ = ["SparseKMeans"]
@@ -77,6 +77,7 @@ class SparseKMeans(SelectingClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X; `y` is ignored."""
         self._check_parameters()

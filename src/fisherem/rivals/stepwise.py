@@ -106,6 +106,16 @@ class Search:
         self._record(variable, "remove", differences[worst], accepted)
         return accepted
 
+    def remove_if_redundant(self, j: int) -> bool:
+        """Let j leave S if the others explain it."""
+        difference = self.removals([j])[0]
+        if not np.isfinite(difference):
+            return False
+        if difference <= 0:
+            self.chosen = tuple(i for i in self.chosen if i != j)
+        self._record(j, "remove", difference, bool(difference <= 0))
+        return bool(difference <= 0)
+
     def alternate(self, steps) -> None:
         """Take the steps in turn until none of them changes S, or S comes back to what it was."""
         seen = {frozenset(self.chosen)}
