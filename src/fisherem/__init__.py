@@ -16,26 +16,38 @@ _HOME = {
     "load": "persistence",
     "save": "persistence",
     "report": "page",
+    "SparseKMeans": "rivals",
+    "Clustvarsel": "rivals",
+    "Selvarclust": "rivals",
+    "Comparison": "comparison",
+    "compare": "comparison",
 }
 __all__ = [
+    "Clustvarsel",
+    "Comparison",
     "FisherEM",
     "ModelSearch",
     "SelectDiscriminative",
+    "Selvarclust",
     "SparseFisherEM",
+    "SparseKMeans",
     "Stability",
+    "compare",
     "datasets",
-    "load",
-    "save",
-    "report",
     "images",
+    "load",
+    "report",
+    "save",
     "stability",
 ]
 
 if TYPE_CHECKING:
     from . import datasets, images
+    from .comparison import Comparison, compare
     from .estimators import FisherEM, SparseFisherEM
     from .page import report
     from .persistence import load, save
+    from .rivals import Clustvarsel, Selvarclust, SparseKMeans
     from .search import ModelSearch
     from .selection import SelectDiscriminative
     from .subsampling import Stability, stability

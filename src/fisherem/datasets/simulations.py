@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..dlm import resolve
 
-__all__ = ["DLMSample", "simulate", "simulate_dlm"]
+__all__ = ["DLMSample", "simulate", "simulate_dlm", "simulate_roles"]
 
 
 def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
@@ -65,3 +65,21 @@ def simulate_dlm(model="DkBk", n=2000, *, p=20, separation=8.0, random_state=Non
     noise -= noise @ U @ U.T
     inside = latent[y] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[y], rng.normal(size=(n, d)))
     return DLMSample(inside @ U.T + noise, y, U, latent @ U.T, covariances, noises)
+
+
+def simulate_roles(n=400, *, separation=2.0, random_state=None):
+    """Four groups with all the roles of the SRUW model, in the manner of Maugis, Celeux & Martin-Magniette (2009).
+
+    S = variables 0-2: spherical groups of variance 1 at alternate corners of a cube of side 2 `separation`, so that no
+    two of them tell what the third does. U = 3-6: linear in R = variables 0 and 1, with residual variance 1.
+    W = 7-11: independent, of several means and variances up to 1. Returns (X, y, roles), roles an array of
+    "S", "U", "W" (R is the first two of S).
+    """
+    rng = check_random_state(random_state)
+    corners = separation * np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    y = rng.randint(4, size=n)
+    S = corners[y] + rng.normal(size=(n, 3))
+    coefficients = np.array([[0.5, 0.0, 0.4, -0.3], [0.0, 0.5, 0.3, 0.4]])
+    U = np.array([0.0, 1.0, -1.0, 2.0]) + S[:, :2] @ coefficients + rng.normal(size=(n, 4))
+    W = np.array([0.0, 0.5, 1.0, 1.5, 2.0]) + rng.normal(size=(n, 5)) * np.array([1.0, 0.9, 0.8, 0.7, 0.6])
+    return np.column_stack([S, U, W]), y, np.array(["S"] * 3 + ["U"] * 4 + ["W"] * 5)

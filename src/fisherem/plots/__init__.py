@@ -3,6 +3,7 @@
 from .maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
+from .selection import SelectionDisplay
 from .stability import StabilityDisplay
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "LabelMapDisplay",
     "PathDisplay",
     "ProjectionDisplay",
+    "SelectionDisplay",
     "SpectraDisplay",
     "StabilityDisplay",
     "UncertaintyDisplay",

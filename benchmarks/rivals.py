@@ -1,0 +1,150 @@
+"""The rivals beside the figures of the R originals, and their speed.
+
+`python benchmarks/rivals.py` (about 5 minutes on 2 cores); `--only tables|simulation|speed|search` for a part.
+FISHEREM_DATA must hold the real tables. R's figures are those of sparcl, clustvarsel 2.3.5 and SelvarMix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import time
+import warnings
+
+import numpy as np
+
+from fisherem import Clustvarsel, Selvarclust, SparseKMeans, datasets
+from fisherem.comparison import matched_accuracy
+
+warnings.simplefilter("ignore")
+
+# data, standardised?, groups, method, R's accuracy and number of variables
+TABLES = [
+    ("wine", True, 3, "SparseKMeans", 0.949, 13),
+    ("wine27", True, 3, "SparseKMeans", 0.972, 27),
+    ("zoo", False, 7, "SparseKMeans", 0.792, 16),
+    ("glass", False, 6, "SparseKMeans", 0.523, 9),
+    ("wine", False, 3, "Clustvarsel", 0.938, 6),
+    ("wine27", False, 3, "Clustvarsel", 0.910, 6),
+    ("glass", False, 6, "Clustvarsel", 0.453, 5),
+    ("iris", False, 3, "Clustvarsel", 0.967, 4),
+    ("wine", False, 3, "Selvarclust", 0.972, 8),
+    ("glass", False, 6, "Selvarclust", 0.533, 8),
+    ("iris", False, 3, "Selvarclust", 0.967, 4),
+]
+# rows, method, R's error and number of variables on the paper's simulation with mu = 1.7
+SIMULATION = [
+    (300, "SparseKMeans", "0.036 / 25"),
+    (300, "Clustvarsel", "0.033 / 5.6"),
+    (300, "Selvarclust", "0.048 / 4.8"),
+    (30, "SparseKMeans", "0.083 / 24.7"),
+    (30, "Selvarclust", "0.399 / 3.5"),
+]
+METHODS = {
+    "SparseKMeans": lambda K: SparseKMeans(K, random_state=0),
+    "Clustvarsel": lambda K: Clustvarsel(K),
+    "Selvarclust": lambda K: Selvarclust(K, ranking="lasso"),
+}
+
+
+def product_seconds(size=2000):
+    """The seconds of a matrix product: the least of three, to tell machines apart."""
+    a = np.random.default_rng(0).normal(size=(size, size))
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        a @ a
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def timed(model, X):
+    begin = time.perf_counter()
+    model.fit(X)
+    return time.perf_counter() - begin
+
+
+def tables():
+    print("| data | method | accuracy / variables | R's | seconds |\n|---|---|---|---|---|")
+    for name, scaled, K, method, accuracy, variables in TABLES:
+        X, y = datasets.load(name)
+        model = METHODS[method](K)
+        seconds = timed(model, (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X)
+        ours = f"{matched_accuracy(y, model.labels_):.3f} / {model.support_.sum()}"
+        kind = "standardised" if scaled else "raw"
+        print(f"| {name} {kind} | {method} | {ours} | {accuracy:.3f} / {variables} | {seconds:.1f} |", flush=True)
+
+
+def simulation(seeds=10):
+    print("\n| n | method | error / variables | R's | seconds per fit |\n|---|---|---|---|---|")
+    for n, method, theirs in SIMULATION:
+        found, seconds = [], 0.0
+        for seed in range(seeds):
+            X, y = datasets.simulate(n, 1.7, random_state=seed)
+            model = METHODS[method](3)
+            seconds += timed(model, X) / seeds
+            found.append((1 - matched_accuracy(y, model.labels_), model.support_.sum()))
+        error, variables = np.mean(found, axis=0)
+        print(f"| {n} | {method} | {error:.3f} / {variables:.1f} | {theirs} | {seconds:.1f} |", flush=True)
+
+
+def speed():
+    wine, _ = datasets.load("wine")
+    wine = (wine - wine.mean(axis=0)) / wine.std(axis=0)
+    usps, _ = datasets.load("usps358")
+    print("\n| sparse k-means | seconds | R's | product of 2000 x 2000 just before |\n|---|---|---|---|")
+    for label, X, bound, theirs in (
+        ("wine, 25 permutations", wine, "permutation", 1.5),
+        ("usps358, one fit", usps, 8.0, 2.7),
+        ("usps358, 25 permutations", usps, "permutation", 277.0),
+    ):
+        product = product_seconds()
+        seconds = timed(SparseKMeans(3, bound=bound, random_state=0), X)
+        print(f"| {label} | {seconds:.2f} | {theirs} (0.1 s for the product) | {product:.2f} |", flush=True)
+
+
+class OutOfTimeError(Exception):
+    pass
+
+
+def search(limit=120):
+    """How far the searches get on the large tables within a limit."""
+
+    def stop(*_):
+        raise OutOfTimeError
+
+    signal.signal(signal.SIGALRM, stop)
+    few = ("EEI", "EEE", "VVV")
+    print(f"\nsearches with shapes {few}, at most {limit} s each")
+    for name, K in (("usps358", 3), ("satimage", 6)):
+        X, y = datasets.load(name)
+        for label, model in (
+            ("Selvarclust lasso", Selvarclust(K, ranking="lasso", models=few)),
+            ("Clustvarsel headlong", Clustvarsel(K, direction="headlong", models=few)),
+            ("Clustvarsel forward", Clustvarsel(K, models=few)),
+        ):
+            signal.alarm(limit)
+            try:
+                seconds = timed(model, X)
+                what = f"{seconds:.0f} s, {model.support_.sum()} variables, {matched_accuracy(y, model.labels_):.3f}"
+            except OutOfTimeError:
+                what = "not finished"
+            finally:
+                signal.alarm(0)
+            print(f"{name}: {label}: {what}", flush=True)
+
+
+PARTS = {"tables": tables, "simulation": simulation, "speed": speed, "search": search}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=list(PARTS))
+    only = parser.parse_args().only
+    for name, part in PARTS.items():
+        if only in (None, name):
+            part()
+
+
+if __name__ == "__main__":
+    main()

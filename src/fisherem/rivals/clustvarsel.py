@@ -1,0 +1,163 @@
+"""Clustvarsel: stepwise selection of the variables of a Gaussian mixture (Raftery & Dean 2006)."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ..engine.blocks import n_threads
+from ..validation import check_clusters, check_number, check_one_of
+from .base import SelectingClusterer, one_blas_thread
+from .mixtures import Mixture, log_densities, one_group
+from .regressions import Regressions
+from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
+from .subsets import Family, Subsets, resolve_shapes
+
+__all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
+
+
+def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
+    """One number of groups, or several (each at least 2) to choose from; all supported by the rows."""
+    single = isinstance(n_clusters, (numbers.Number, str)) or n_clusters is None
+    counts = (n_clusters,) if single else tuple(n_clusters)
+    if not counts:
+        raise ValueError("n_clusters must be a whole number or several to choose from; got none")
+    for K in counts:
+        check_number("n_clusters", K, integer=True, least=1 if single else 2)
+        check_clusters(K, table, None)
+    return tuple(int(K) for K in counts)
+
+
+class MixtureSelector(SelectingClusterer):
+    """What Clustvarsel and Selvarclust share: checks, the search's state, and the use of the final mixture."""
+
+    def _check_shared_parameters(self) -> None:
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("max_steps", self.max_steps, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        check_random_state(self.random_state)
+
+    def _search(self, X) -> Search:
+        """The state of a search over the table X, before its first step."""
+        shapes = resolve_shapes(self.models)
+        table = self._table(X, reset=True)
+        family = Family(check_numbers_of_clusters(self.n_clusters, table), shapes, self.max_iter, self.tol)
+        candidates = tuple(int(j) for j in np.flatnonzero(~self._constant_columns(table)))
+        subsets = Subsets(table, family, n_threads(self.n_jobs))
+        return Search(subsets, Regressions(table), candidates, self.max_steps)
+
+    def _adopt(self, search: Search, strategy) -> None:
+        """Run the search and copy what it found; one group needs no search, as no variable makes it."""
+        if search.subsets.family.n_clusters != (1,):
+            strategy(search)
+        p = self.n_features_in_
+        chosen = sorted(search.chosen)
+        mixture = search.mixture if chosen else one_group(len(search.subsets.X))
+        assert mixture.means is not None
+        self.support_ = np.isin(np.arange(p), chosen)
+        self._mixture: Mixture = mixture
+        self._shift = search.subsets.centre[chosen]
+        self.labels_ = mixture.labels
+        self.n_clusters_ = len(mixture.means)
+        self.model_ = mixture.shape
+        self.n_iter_ = mixture.n_iter
+        self.weights_ = mixture.proportions
+        self.means_ = mixture.means + self._shift
+        self.covariances_ = mixture.covariances
+        self.bic_ = mixture.bic
+        self.path_ = pd.DataFrame(search.path, columns=PATH_COLUMNS)
+        if len(self.path_):
+            names = getattr(self, "feature_names_in_", None)
+            self.path_["variable"] = [j if names is None else names[j] for j in self.path_["variable"]]
+        if not search.converged:
+            text = f"the search did not end within max_steps={self.max_steps} steps: raise max_steps"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    def _joint(self, X) -> np.ndarray:
+        kept = self._get_support_mask()
+        return log_densities(self._table(X, reset=False)[:, kept] - self._shift, self._mixture)
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the groups (n x K)."""
+        joint = self._joint(X)
+        T = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return T / T.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        """The most probable group of each row."""
+        return self._joint(X).argmax(axis=1)
+
+
+class Clustvarsel(MixtureSelector):
+    """Cluster rows by a Gaussian mixture on the variables that a stepwise search by BIC selects.
+
+    A variable j is judged against the chosen ones S by BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R): "it
+    clusters" against "it is explained by regression on R", R being the subset of S that its own BIC selects. Every
+    mixture starts from Ward's clustering of its own variables, so the result does not depend on chance.
+
+    Parameters
+    ----------
+    n_clusters : int or sequence of int, default=3
+        The number of groups, or several of which every subset takes the best by BIC. 1 alone has no groups, and
+        nothing is selected.
+    direction : {"forward", "backward", "headlong"}, default="forward"
+        Greedy from none or from all, adding and removing in turn; or forward taking the first variable that improves.
+    models : "all" or names, default="all"
+        Covariance shapes, of which every subset takes the best by BIC: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
+        VEV, EVV, VVV (mclust's names; its EVE and VVE, which have no closed form, are left out), or scikit-learn's
+        "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables name a few.
+    max_iter, tol : int and float, default=200 and 1e-5
+        Limits of each EM: iterations, and the change of the log-likelihood relative to its size.
+    max_steps : int, default=1000
+        The limit of recorded steps of the search.
+    random_state : None
+        For the sake of the interface: nothing is drawn.
+    n_jobs : int or None
+        Processes over candidates, started only where they pay; None means all cores. Does not change the result.
+
+    Attributes
+    ----------
+    labels_ : (n,); support_ : (p,) bool, the selected variables
+    path_ : DataFrame (step, variable, action, bic_difference, accepted, n_selected, shape, reason), a row per step
+        and per candidate that was skipped because no mixture could be fitted
+    n_clusters_ : int; model_ : str, the covariance shape; bic_ : float, of the mixture on the selected variables
+    n_iter_ : int, iterations of its EM
+    weights_ : (K,); means_ : (K, m); covariances_ : (K, m, m) of the m selected variables
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        direction="forward",
+        models="all",
+        max_iter=200,
+        tol=1e-5,
+        max_steps=1000,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.direction = direction
+        self.models = models
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_steps = max_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @one_blas_thread
+    def fit(self, X, y=None):
+        """Fit to the rows of X; `y` is ignored."""
+        check_one_of("direction", self.direction, DIRECTIONS)
+        self._check_shared_parameters()
+        search = self._search(X)
+        self._adopt(search, DIRECTIONS[self.direction])
+        return self

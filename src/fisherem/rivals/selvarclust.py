@@ -1,0 +1,134 @@
+"""Selvarclust: the roles of all variables in a Gaussian mixture (Maugis, Celeux & Martin-Magniette 2009)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..validation import check_number, check_one_of
+from .base import one_blas_thread, standardised
+from .clustvarsel import MixtureSelector
+from .lasso_ranking import lasso_ranking
+from .regressions import REGRESSION_SHAPES
+from .roles import Roles, assign_roles
+from .stepwise import Search, backward, start_with_all
+from .subsets import start_labels
+
+__all__ = ["RANKINGS", "Selvarclust"]
+
+
+def by_steps(search: Search, patience: int) -> None:
+    """Backward stepwise exclusion and inclusion from all variables, as in the paper; `patience` plays no part."""
+    backward(search)
+
+
+def by_lasso(search: Search, patience: int) -> None:
+    """Walk down the ranking of a lasso-type mixture: a variable joins S if its difference is positive.
+
+    The first two are taken as they are. Ends after `patience` variables in a row that do not cluster. The ranking
+    knows nothing of correlations, so redundant variables can stand above those that explain them: from the last one
+    back, each leaves that the others have made redundant.
+    """
+    Z = standardised(search.subsets.X)[:, search.candidates]
+    K = max(search.subsets.family.n_clusters)
+    labels = start_labels(Z, K)
+    if labels is None:
+        raise ValueError(f"the rows have fewer than n_clusters={K} distinct values: lower n_clusters")
+    order, _ = lasso_ranking(Z, labels, K)
+    refused = 0
+    for j in (search.candidates[i] for i in order):
+        difference = search.additions([j])[0]
+        accepted = bool(np.isfinite(difference) and (difference > 0 or len(search.chosen) < 2))
+        if accepted:
+            search.chosen = (*search.chosen, j)
+        if np.isfinite(difference):
+            search._record(j, "add", difference, accepted)
+        refused = 0 if accepted else refused + 1
+        if refused >= patience and search.chosen:
+            break
+    if not search.chosen:
+        start_with_all(search)
+    for j in reversed(search.chosen):
+        if len(search.chosen) > 1:
+            search.remove_if_redundant(j)
+
+
+RANKINGS = {"stepwise": by_steps, "lasso": by_lasso}
+
+
+class Selvarclust(MixtureSelector):
+    """Cluster rows by a Gaussian mixture and name the role of every variable (the SRUW model).
+
+    maximise  BIC_clust(S) + BIC_reg(U | R) + BIC_ind(W)   over the split of the variables into S, U, W and R in S
+
+    S makes the groups (a Gaussian mixture), U is explained by a linear regression on R, W is independent of both.
+
+    Parameters
+    ----------
+    n_clusters : int or sequence of int, default=3
+        The number of groups, or several of which every subset takes the best by BIC.
+    ranking : {"stepwise", "lasso"}, default="stepwise"
+        "stepwise" excludes and includes variables from all of them, a quadratic number of mixtures; "lasso" first
+        ranks the variables by a mixture with l1-penalised means and walks down that list, a linear number.
+    models : "all" or names, default="all"
+        Covariance shapes of the mixture, as for `Clustvarsel`.
+    regression_shapes : sequence of {"LI", "LB", "LC"}, default=("LI", "LB", "LC")
+        Residual covariances of the regression of U on R: spherical, diagonal, full; the best by BIC is taken.
+    patience : int, default=3
+        The walk down the lasso's list ends after so many variables in a row that do not cluster.
+    max_iter, tol, max_steps, random_state, n_jobs
+        As for `Clustvarsel`.
+
+    Attributes
+    ----------
+    roles_ : (p,) of "S", "U", "W"; regressors_ : (p,) bool, the variables of S that make R
+    criterion_ : float, the sum above; bic_ : its first term
+    regression_shape_, independent_shape_ : str, "" where U or W is empty
+    labels_, support_ (S), path_, n_clusters_, model_, weights_, means_, covariances_ : as for `Clustvarsel`
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        ranking="stepwise",
+        models="all",
+        regression_shapes=("LI", "LB", "LC"),
+        patience=3,
+        max_iter=200,
+        tol=1e-5,
+        max_steps=1000,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.ranking = ranking
+        self.models = models
+        self.regression_shapes = regression_shapes
+        self.patience = patience
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_steps = max_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @one_blas_thread
+    def fit(self, X, y=None):
+        """Fit to the rows of X; `y` is ignored."""
+        check_one_of("ranking", self.ranking, RANKINGS)
+        check_number("patience", self.patience, integer=True, least=1)
+        self._check_shared_parameters()
+        shapes = (self.regression_shapes,) if isinstance(self.regression_shapes, str) else self.regression_shapes
+        for shape in shapes:
+            check_one_of("regression_shapes", shape, REGRESSION_SHAPES)
+        search = self._search(X)
+        self._adopt(search, lambda state: RANKINGS[self.ranking](state, self.patience))
+        others = [j for j in search.candidates if j not in search.chosen]
+        self._adopt_roles(assign_roles(search.regressions, search.chosen, others, tuple(shapes)))
+        return self
+
+    def _adopt_roles(self, roles: Roles) -> None:
+        self.roles_ = roles.names(self.n_features_in_)
+        self.regressors_ = np.isin(np.arange(self.n_features_in_), roles.R)
+        self.regression_shape_ = roles.regression_shape
+        self.independent_shape_ = roles.independent_shape
+        self.criterion_ = self.bic_ + roles.bic_regression + roles.bic_independent

@@ -1,0 +1,167 @@
+"""SparseKMeans: k-means that weighs the variables and leaves most of them out (Witten & Tibshirani 2010)."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ..engine.blocks import n_threads
+from ..validation import check_clusters, check_number, check_one_of
+from .base import SelectingClusterer, one_blas_thread
+from .sparse_alternation import Alternation, alternate, bound_grid, dense_start, gap_curve, path
+
+__all__ = ["SparseKMeans"]
+
+
+class SparseKMeans(SelectingClusterer):
+    """Cluster rows and weigh the variables: maximise the weighted between-cluster sum of squares.
+
+    maximise over labels and w (p)   sum_j w_j BCSS_j   subject to  |w|_2 <= 1, |w|_1 <= s, w >= 0
+
+    by alternating k-means on the columns scaled by sqrt(w) with the exact solution for w, a soft-thresholded and
+    normalised BCSS. No step lets the objective decrease. Columns should be on one scale: standardise them unless
+    their variances mean something.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
+    bound : float or "permutation", default="permutation"
+        The bound s on |w|_1, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
+        with those of data whose columns are permuted, on ten bounds evenly spaced in logarithm from 1.2 to
+        0.9 sqrt(p), and takes the bound with the largest gap.
+    n_permutations : int, default=25
+    n_init : int, default=20
+        k-means starts for the first partition (equal weights); the best is kept.
+    max_iter : int, default=20
+        The limit of alternations.
+    tol : float, default=1e-4
+        Stop when |w - previous w|_1 <= tol |previous w|_1.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Processes over permutations, started only where they pay; None means all cores. Does not change the result.
+
+    Attributes
+    ----------
+    labels_ : (n,); cluster_centers_ : (K, p) means of the groups in all variables
+    weights_ : (p,); support_ : (p,) bool, weights_ > 0
+    bound_ : float, the bound used; objective_ : float
+    history_ : list of dict (step, objective, n_selected), a record per half-step; the objective never decreases
+    n_iter_ : int; converged_ : bool
+    gap_ : DataFrame (bound, objective, gap, standard_error, n_selected, reason), with bound="permutation" only
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        bound="permutation",
+        n_permutations=25,
+        n_init=20,
+        max_iter=20,
+        tol=1e-4,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.bound = bound
+        self.n_permutations = n_permutations
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @one_blas_thread
+    def fit(self, X, y=None):
+        """Fit to the rows of X; `y` is ignored."""
+        self._check_parameters()
+        table = self._table(X, reset=True)
+        check_clusters(self.n_clusters, table, None)
+        p = table.shape[1]
+        if not isinstance(self.bound, str):
+            self._check_bound(p)
+        constant = self._constant_columns(table)
+        if self.n_clusters == 1:
+            self._adopt_one_group(table)
+            return self
+        Z = np.where(constant, 0.0, table - table.mean(axis=0))
+        rng = check_random_state(self.random_state)
+        start = dense_start(Z, self.n_clusters, self.n_init, rng)
+        limits = (self.max_iter, self.tol)
+        if isinstance(self.bound, str):
+            bounds = bound_grid(p)
+            fits = path(Z, start, bounds, limits)
+            seed, n_jobs = rng.randint(2**31 - 1), n_threads(self.n_jobs)
+            self.gap_ = gap_curve(Z, fits, bounds, self.n_clusters, self.n_permutations, seed, n_jobs)
+            best = self._best_bound(self.gap_)
+            self.bound_ = float(bounds[best])
+            self._adopt(table, fits[best])
+        else:
+            self.bound_ = float(self.bound)
+            self._adopt(table, alternate(Z, start, self.bound_, *limits))
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
+        if isinstance(self.bound, str):
+            check_one_of("bound", self.bound, ("permutation",))
+        check_number("n_permutations", self.n_permutations, integer=True, least=1)
+        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        check_random_state(self.random_state)
+
+    def _check_bound(self, p: int) -> None:
+        s = self.bound
+        good = isinstance(s, numbers.Real) and not isinstance(s, bool) and 1 <= float(s) <= np.sqrt(p) * (1 + 1e-12)
+        if not good:
+            raise ValueError(
+                f"bound must be 'permutation' or a number between 1 (one variable) and sqrt(p)={np.sqrt(p):.4g} "
+                f"(all {p}); got {s!r}"
+            )
+
+    def _best_bound(self, gaps: pd.DataFrame) -> int:
+        if not gaps["gap"].notna().any():
+            raise ValueError(f"no bound leaves enough variables for n_clusters={self.n_clusters}: lower n_clusters")
+        return int(np.nanargmax(gaps["gap"]))
+
+    def _adopt_one_group(self, table: np.ndarray) -> None:
+        n, p = table.shape
+        nothing = Alternation(np.zeros(n, int), np.zeros(p), [{"step": "k-means", "objective": 0.0, "n_selected": 0}])
+        nothing.n_iter, nothing.converged = 1, True
+        self.bound_ = 1.0 if isinstance(self.bound, str) else float(self.bound)
+        self._adopt(table, nothing)
+
+    def _adopt(self, table: np.ndarray, fit: Alternation) -> None:
+        if fit.reason:
+            raise ValueError(f"bound={self.bound_:.4g}: {fit.reason}; raise bound or lower n_clusters")
+        self.labels_ = fit.labels
+        self.weights_ = fit.weights
+        self.support_ = fit.weights > 0
+        self.cluster_centers_ = np.array([table[fit.labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.history_ = fit.history
+        self.objective_ = fit.history[-1]["objective"]
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        if not fit.converged:
+            text = f"no convergence within max_iter={self.max_iter} alternations: raise max_iter or tol"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    def predict(self, X):
+        """The nearest centre of each row, in the weighted distance sum_j w_j (x_j - c_j)^2."""
+        kept = self._get_support_mask()
+        table = self._table(X, reset=False)
+        scale = np.sqrt(self.weights_[kept])
+        # the same shift on both sides: an offset of the data costs no digits
+        shift = self.cluster_centers_[:, kept].mean(axis=0)
+        centres = (self.cluster_centers_[:, kept] - shift) * scale
+        rows = (table[:, kept] - shift) * scale
+        return (rows @ centres.T - 0.5 * (centres**2).sum(axis=1)).argmax(axis=1)
