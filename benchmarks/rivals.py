@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from fisherem import Clustvarsel, Selvarclust, SparseKMeans, datasets
-from fisherem.comparison import matched_accuracy
+from fisherem.scoring import accuracy
 
 warnings.simplefilter("ignore")
 
@@ -66,13 +66,13 @@ def timed(model, X):
 
 def tables():
     print("| data | method | accuracy / variables | R's | seconds |\n|---|---|---|---|---|")
-    for name, scaled, K, method, accuracy, variables in TABLES:
+    for name, scaled, K, method, theirs, variables in TABLES:
         X, y = datasets.load(name)
         model = METHODS[method](K)
         seconds = timed(model, (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X)
-        ours = f"{matched_accuracy(y, model.labels_):.3f} / {model.support_.sum()}"
+        ours = f"{accuracy(y, model.labels_):.3f} / {model.support_.sum()}"
         kind = "standardised" if scaled else "raw"
-        print(f"| {name} {kind} | {method} | {ours} | {accuracy:.3f} / {variables} | {seconds:.1f} |", flush=True)
+        print(f"| {name} {kind} | {method} | {ours} | {theirs:.3f} / {variables} | {seconds:.1f} |", flush=True)
 
 
 def simulation(seeds=10):
@@ -83,7 +83,7 @@ def simulation(seeds=10):
             X, y = datasets.simulate(n, 1.7, random_state=seed)
             model = METHODS[method](3)
             seconds += timed(model, X) / seeds
-            found.append((1 - matched_accuracy(y, model.labels_), model.support_.sum()))
+            found.append((1 - accuracy(y, model.labels_), model.support_.sum()))
         error, variables = np.mean(found, axis=0)
         print(f"| {n} | {method} | {error:.3f} / {variables:.1f} | {theirs} | {seconds:.1f} |", flush=True)
 
@@ -126,7 +126,7 @@ def search(limit=120):
             signal.alarm(limit)
             try:
                 seconds = timed(model, X)
-                what = f"{seconds:.0f} s, {model.support_.sum()} variables, {matched_accuracy(y, model.labels_):.3f}"
+                what = f"{seconds:.0f} s, {model.support_.sum()} variables, {accuracy(y, model.labels_):.3f}"
             except OutOfTimeError:
                 what = "not finished"
             finally:

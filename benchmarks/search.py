@@ -12,20 +12,13 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.dlm import MODELS
+from fisherem.scoring import accuracy
 
 warnings.simplefilter("ignore", ConvergenceWarning)
-
-
-def accuracy(truth, labels):
-    truth = np.unique(truth, return_inverse=True)[1]
-    table = np.zeros((max(truth.max(), labels.max()) + 1,) * 2)
-    np.add.at(table, (truth, labels), 1)
-    return table[linear_sum_assignment(-table)].sum() / len(truth)
 
 
 def correlated(seed, n=300, p=25, q=5):

@@ -96,6 +96,16 @@ def test_predict_matches_columns_by_name(wine_csv, tmp_path):
     assert json.loads(run("predict", model, wine_csv, "-o", target, "--json").output)["rows"] == 178
 
 
+def test_compare(wine_csv, tmp_path):
+    target = tmp_path / "table.csv"
+    out = run("compare", wine_csv, "-k", 3, "--methods", "k-means,SparseKMeans", "-o", target, *ROLES).output
+    table = pd.read_csv(target)
+    assert list(table["method"]) == ["k-means", "SparseKMeans"]
+    assert (table["accuracy"] > 0.9).all()
+    assert "k-means" in out
+    assert "methods" in run("compare", wine_csv, "-k", 3, "--methods", "magic", *ROLES, code=2).output
+
+
 def test_report_from_a_model_file(wine_csv, tmp_path):
     run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES)
     page = tmp_path / "page.html"
@@ -161,7 +171,7 @@ def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
 def test_version_help_and_completion():
     assert "0.1.0" in run("--version").output
     out = run("--help").output
-    for command in ("fit", "search", "predict", "report", "demo"):
+    for command in ("fit", "search", "predict", "compare", "report", "segment", "demo"):
         assert command in out
         assert "Usage" in run(command, "--help").output
     for shell in ("bash", "zsh", "fish"):

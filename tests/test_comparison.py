@@ -12,8 +12,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import Clustvarsel, SparseKMeans, compare, datasets
-from fisherem.comparison import METHODS, matched_accuracy
+from fisherem.comparison import METHODS
 from fisherem.plots import SelectionDisplay
+from fisherem.scoring import accuracy as matched_accuracy
 
 from .naive import accuracy
 

@@ -271,6 +271,25 @@ def report_command(model_file, data, id_column, label_column, drop, output):
 
 
 @main.command()
+@_table_options
+@click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
+@click.option("--methods", default="all", show_default=True, help="Methods to compare, separated by commas.")
+@click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns first.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
+@friendly
+def compare(data, id_column, label_column, drop, clusters, methods, scale, output):
+    """Fit several methods to the table DATA and put their results side by side."""
+    from .comparison import compare as run
+
+    _quiet_warnings()
+    table, X, _ = _read(data, id_column, label_column, drop, scale)
+    found = run(X, table.labels, "all" if methods == "all" else methods.split(","), clusters)
+    click.echo(found.table.round(3).to_string(index=False, na_rep=""))
+    if output is not None:
+        found.table.to_csv(output, index=False)
+
+
+@main.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @friendly
 def demo(output):

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, confusion_matrix
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from .estimators import FisherEM, SparseFisherEM
 from .rivals import Clustvarsel, Selvarclust, SparseKMeans
+from .scoring import accuracy
 
-__all__ = ["METHODS", "Comparison", "compare", "matched_accuracy"]
+__all__ = ["METHODS", "Comparison", "compare"]
 
 # Name -> estimator of (number of groups, random state). Ten starts for k-means and the mixture, as for FisherEM.
 METHODS: dict[str, Callable[[int, Any], Any]] = {
@@ -48,13 +48,6 @@ class Comparison:
     agreement: pd.DataFrame
     supports: pd.DataFrame
     models: dict[str, Any] = field(repr=False)
-
-
-def matched_accuracy(truth, labels) -> float:
-    """Share of rows in agreement under the best matching of groups to classes."""
-    truth = np.unique(truth, return_inverse=True)[1]
-    counts = confusion_matrix(truth, np.unique(labels, return_inverse=True)[1])
-    return float(counts[linear_sum_assignment(-counts)].sum() / len(truth))
 
 
 def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Comparison:
@@ -86,7 +79,7 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
             continue
         row = {"method": name, "n_variables": int(support.sum()), "seconds": time.perf_counter() - begin}
         if y is not None:
-            row |= {"accuracy": matched_accuracy(y, partition), "ari": adjusted_rand_score(y, partition)}
+            row |= {"accuracy": accuracy(y, partition), "ari": adjusted_rand_score(y, partition)}
         rows.append(row | {"reason": reason})
         labels[name], supports[name], models[name] = partition, support, model
     scores = [] if y is None else ["accuracy", "ari"]
