@@ -30,8 +30,8 @@ CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
 # A broken detector: its robust deviation is this many times that of its neighbours (a window of 11 bands), and above
-# the level of the signal there, which no absorption can be. The CRISM tile has one such band, 7400 times its neighbours;
-# the next has 1.08 times, and Samson's most 1.22 times.
+# the level of the signal there, which no absorption can be. The CRISM tile has one such band, 7400 times its
+# neighbours; the next has 1.08 times, and Samson's most 1.22 times.
 _ERRATIC, _WINDOW = 10.0, 11
 # A band without a value in more than this share of the pixels goes; otherwise each of its gaps costs a pixel.
 _EMPTY_BAND = 0.5
