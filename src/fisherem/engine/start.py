@@ -70,7 +70,8 @@ def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
         sample = Y[chosen]
     else:
         sample, sample_weights = _sample(Y, weights, _SAMPLE_ROWS, rng)
-    sample = sample - rows.centre
+    # a drawn sample is a copy of our own: centre it where it stands (at Mars size it is half of the data)
+    sample = np.subtract(sample, rows.centre, out=None if exact or sample is Y else sample)
     part = sample if exact else _sample(sample, None, max(_RUN_ROWS, 50 * n_clusters), rng)[0]
     runs = sorted(
         (
@@ -92,7 +93,11 @@ def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
 
 def _go_on(run: KMeans, sample: np.ndarray) -> np.ndarray:
     """Centres of a run on few rows after k-means from them on the whole sample."""
-    return KMeans(len(run.cluster_centers_), init=run.cluster_centers_, n_init=1).fit(sample).cluster_centers_
+    return (
+        KMeans(len(run.cluster_centers_), init=run.cluster_centers_, n_init=1, copy_x=False)
+        .fit(sample)
+        .cluster_centers_
+    )
 
 
 def _seeds(rng: np.random.RandomState) -> np.ndarray:

@@ -15,6 +15,9 @@ from .extras import need
 __all__ = ["write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables"]
 
 
+_PLACE = ("map info", "projection info", "coordinate system string")
+
+
 def _codes(labels: np.ndarray) -> np.ndarray:
     if labels.max() >= 255:
         raise ValueError(f"class files hold at most 255 groups; got {labels.max() + 1}")
@@ -42,10 +45,10 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
 def _envi_place(georeference: Georeference) -> dict:
     """The header's map fields: those that came with an ENVI file, else as GDAL writes them for the same place."""
     if georeference.map_info is not None:
-        place = {"map info": list(georeference.map_info)}
+        own = {"map info": list(georeference.map_info)}
         if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
-            place["coordinate system string"] = [georeference.crs]
-        return place
+            own["coordinate system string"] = [georeference.crs]
+        return _joined(own)
     if georeference.transform is None:
         return {}
     envi = need("spectral.io.envi", "writing ENVI files")
@@ -53,7 +56,12 @@ def _envi_place(georeference: Georeference) -> dict:
         example = Path(folder) / "place.img"
         write_geotiff(example, np.ones((1, 1), np.uint8), georeference, nodata=None, driver="ENVI")
         header = envi.read_envi_header(str(example.with_suffix(".hdr")))
-    return {k: v for k, v in header.items() if k in ("map info", "projection info", "coordinate system string")}
+    return _joined({k: v for k, v in header.items() if k in _PLACE})
+
+
+def _joined(fields: dict[str, list[str]]) -> dict[str, str]:
+    """As text: spectral writes lists with blanks around the commas, which GDAL does not read in a coordinate system."""
+    return {name: "{" + ",".join(values) + "}" for name, values in fields.items()}
 
 
 def write_geotiff(
