@@ -16,8 +16,8 @@ from .weighted_kmeans import Partition, between, lloyd, weighted_kmeans
 
 __all__ = ["Alternation", "alternate", "bound_grid", "dense_start", "gap_curve", "path"]
 
-# Lloyd's iterations per half-step. They end by themselves (after some twenty on usps358); the lower limit is for permuted
-# data, whose flat objective they would creep along.
+# Lloyd's iterations per half-step. They end by themselves (after some twenty on usps358); the lower limit is for
+# permuted data, whose flat objective they would creep along.
 _LLOYD_ITERATIONS = 300
 _PERMUTED_LLOYD = 25
 # Starts and alternations for permuted data: their objective is averaged over permutations, and on permuted
