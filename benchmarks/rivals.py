@@ -1,6 +1,6 @@
 """The rivals beside the figures of the R originals, and their speed.
 
-`python benchmarks/rivals.py` (about 5 minutes on 2 cores); `--only tables|simulation|speed|search` for a part.
+`make bench-rivals` (about 10 minutes on 2 cores); `--only tables|simulation|speed|search` for a part.
 FISHEREM_DATA must hold the real tables. R's figures are those of sparcl, clustvarsel 2.3.5 and SelvarMix.
 """
 

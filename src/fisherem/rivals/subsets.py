@@ -18,7 +18,7 @@ from .shapes import SHAPES, SKLEARN_SHAPES
 __all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
 
 # Ward's clustering needs all pairwise distances; beyond this many rows it sees a sample, and the others join the
-# nearest mean. 1000 rows take 10 ms, and a start only has to lie in the right basin.
+# nearest mean. 1000 rows take some 20 ms, and a start only has to lie in the right basin.
 _WARD_ROWS = 1000
 # Subsets per task of a parallel step: few enough to balance two to eight cores, enough to share the stack.
 _TASKS = 16

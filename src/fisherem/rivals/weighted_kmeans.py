@@ -16,7 +16,7 @@ import numpy as np
 __all__ = ["Partition", "between", "lloyd", "plus_plus", "weighted_kmeans"]
 
 # After so many iterations for all starts, only the most promising ones go on: k-means gains nearly all of its
-# objective in the first few (on usps358 99.5% after 10), so the order of the starts is settled by then.
+# objective in the first few (five starts on usps358: 97.7 to 99.95% after 10); three go on, as their order may change.
 _SCREEN_ITERATIONS = 10
 _GO_ON = 3
 
