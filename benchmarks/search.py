@@ -9,6 +9,7 @@ import argparse
 import os
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,15 +22,19 @@ from fisherem.scoring import accuracy
 warnings.simplefilter("ignore", ConvergenceWarning)
 
 
-def correlated(seed, n=300, p=25, q=5):
-    """Unequal groups (50, 30, 20%) that differ on q variables, not on a line; the noise variables are correlated."""
+def correlated(seed, neighbours=0.2, factor=0.1, n=300, p=25, q=5):
+    """Unequal groups (50, 30, 20%) that differ on q variables, not on a line; the noise variables are correlated.
+
+    `neighbours` is the correlation of adjacent noise variables, `factor` the share of a factor common to all of them.
+    """
     rng = np.random.default_rng(1000 + seed)
     y = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
     means = np.zeros((3, p))
     means[:, :q] = 1.7 * np.array([[1, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1]])
-    factor = rng.normal(size=(n, 1)) * 0.6
     noise = rng.normal(size=(n, p))
-    noise[:, q:] = noise[:, q:] * 0.8 + factor  # correlation 0.36 among the noise variables
+    for j in range(q + 1, p):
+        noise[:, j] = neighbours * noise[:, j - 1] + np.sqrt(1 - neighbours**2) * noise[:, j]
+    noise[:, q:] = np.sqrt(1 - factor) * noise[:, q:] + np.sqrt(factor) * rng.normal(size=(n, 1))
     return means[y] + noise, y
 
 
@@ -148,7 +153,8 @@ def main():
     if arguments.only in (None, "recovery"):
         for method in ("two-step", "regression", "svd"):
             recovery("simulation n=300, mu=1.7", simulated, seeds, method)
-        recovery("unequal groups, correlated noise", correlated, seeds)
+        recovery("unequal groups, neighbours 0.2 and factor 0.1", correlated, seeds)
+        recovery("unequal groups, factor 0.36", partial(correlated, neighbours=0.0, factor=0.36), seeds)
         model_choice()
     if not arguments.quick and arguments.only in (None, "speed"):
         speed()
