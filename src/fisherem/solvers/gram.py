@@ -6,26 +6,37 @@ variables, and the solution of that block's system.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 
 __all__ = ["DenseGram", "LowRankGram", "ScaledGram"]
+
+
+_NOT_DEFINITE = "the Gram matrix of the active variables is not positive definite: raise ridge"
+# A few per axis; each is as large as the block it factors.
+_KEPT_FACTORS = 16
 
 
 def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Positive definite systems by LAPACK itself: the convenient wrappers cost more than a small solve."""
     _, solution, info = dposv(matrix, right)
     if info:
-        raise np.linalg.LinAlgError("the Gram matrix of the active variables is not positive definite: raise ridge")
+        raise np.linalg.LinAlgError(_NOT_DEFINITE)
     return solution
 
 
 class DenseGram:
-    """G written out."""
+    """G written out. Factors of the last blocks are kept: alternations come back to the same active sets."""
 
     def __init__(self, matrix: np.ndarray):
         self.matrix = matrix
         self.p = len(matrix)
+        self._factors: OrderedDict[bytes, np.ndarray] = OrderedDict()
+
+    def __getstate__(self):
+        return {"matrix": self.matrix, "p": self.p, "_factors": OrderedDict()}
 
     def times(self, active: np.ndarray, values: np.ndarray) -> np.ndarray:
         """out[j] = sum_{l in active} g[j, l] values[l] (values may have several columns)."""
@@ -33,7 +44,16 @@ class DenseGram:
 
     def solve(self, active: np.ndarray, right: np.ndarray) -> np.ndarray:
         """G[active, active]^-1 right."""
-        return _solve(self.matrix[active[:, None], active], right)
+        key = active.tobytes()
+        factor = self._factors.get(key)
+        if factor is None:
+            factor, info = dpotrf(self.matrix[active[:, None], active], lower=1)
+            if info:
+                raise np.linalg.LinAlgError(_NOT_DEFINITE)
+            self._factors[key] = factor
+            if len(self._factors) > _KEPT_FACTORS:
+                self._factors.popitem(last=False)
+        return dpotrs(factor, right, lower=1)[0]
 
     def diagonal(self) -> np.ndarray:
         return self.matrix.diagonal()

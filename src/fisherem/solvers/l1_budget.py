@@ -84,7 +84,7 @@ def _refine(gram, g, budget, warm) -> L1Solution | None:
             gap = np.abs(correlation[active] - multiplier * signs).max()
             return L1Solution(b, multiplier, max(gap, excess.max(), 0.0) / np.abs(g).max(), step, active)
         # a few at a time: the most violated would often be enough, all of them often too many
-        entering = np.argsort(excess)[-4:]
+        entering = np.argsort(excess)[-max(4, len(active) // 8) :]
         entering = entering[excess[entering] > limit]
         order = np.argsort(np.concatenate([active, entering]))
         signs = np.concatenate([signs, np.sign(correlation[entering])])[order]

@@ -26,10 +26,15 @@ __all__ = ["sparse_regression"]
 
 # Alternations stop when B moves less than this, relative to its size; the EM loop around them is no more exact.
 TOLERANCE = 1e-4
+# ... or when the objective gains less than this share: in flat directions B can drift for hundreds of sweeps without
+# changing what the step is worth (usps358 at shares of 0.13 to 0.22).
+LEAST_GAIN = 1e-6
 MAX_SWEEPS = 200
 
 
-def sparse_regression(between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None) -> SparseResult:
+def sparse_regression(
+    between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None, least_gain: float = LEAST_GAIN
+) -> SparseResult:
     del dense  # the criterion itself is penalised; no dense axes are approximated
     scatter = between.scatter
     vectors, ratio, E = discriminant_vectors(between, between.H.shape[1])
@@ -56,7 +61,8 @@ def sparse_regression(between: Between, d, sparsity, dense, *, scale_penalty=Fal
         history.append(float(np.sum((root.T - A @ C.T) ** 2) + total - np.sum(C**2)))
         moved = np.linalg.norm(following - loadings)
         loadings = following
-        if moved <= TOLERANCE * np.linalg.norm(loadings):
+        gained = history[-2] - history[-1] if len(history) > 1 else np.inf
+        if moved <= TOLERANCE * np.linalg.norm(loadings) or gained <= least_gain * abs(history[-1]):
             break
     return SparseResult(loadings, gap, history)
 
