@@ -124,12 +124,23 @@ class Clustvarsel(MixtureSelector):
 
     Attributes
     ----------
-    labels_ : (n,); support_ : (p,) bool, the selected variables
-    path_ : DataFrame (step, variable, action, bic_difference, accepted, n_selected, shape, reason), a row per step
-        and per candidate that was skipped because no mixture could be fitted
-    n_clusters_ : int; model_ : str, the covariance shape; bic_ : float, of the mixture on the selected variables
-    n_iter_ : int, iterations of its EM
-    weights_ : (K,); means_ : (K, m); covariances_ : (K, m, m) of the m selected variables
+    labels_ : (n,)
+    support_ : (p,) bool
+        The selected variables.
+    path_ : DataFrame
+        Step, variable, action, bic_difference, accepted, n_selected, shape, reason: a row per step and per candidate
+        that was skipped because no mixture could be fitted.
+    n_clusters_ : int
+    model_ : str
+        The covariance shape.
+    bic_ : float
+        Of the mixture on the selected variables.
+    n_iter_ : int
+        Iterations of its EM.
+    weights_ : (K,)
+    means_ : (K, m)
+        Of the m selected variables.
+    covariances_ : (K, m, m)
     """
 
     def __init__(

@@ -80,10 +80,19 @@ class Selvarclust(MixtureSelector):
 
     Attributes
     ----------
-    roles_ : (p,) of "S", "U", "W"; regressors_ : (p,) bool, the variables of S that make R
-    criterion_ : float, the sum above; bic_ : its first term
-    regression_shape_, independent_shape_ : str, "" where U or W is empty
-    labels_, support_ (S), path_, n_clusters_, model_, weights_, means_, covariances_ : as for `Clustvarsel`
+    roles_ : (p,) of "S", "U", "W"
+    regressors_ : (p,) bool
+        The variables of S that make R.
+    criterion_ : float
+        The sum above.
+    bic_ : float
+        Its first term.
+    regression_shape_ : str
+        Empty where U is.
+    independent_shape_ : str
+        Empty where W is.
+    labels_, support_, path_, n_clusters_, model_, weights_, means_, covariances_ :
+        As for `Clustvarsel`; the support is S.
     """
 
     def __init__(

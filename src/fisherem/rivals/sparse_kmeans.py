@@ -21,8 +21,8 @@ __all__ = ["SparseKMeans"]
 class SparseKMeans(SelectingClusterer):
     """Cluster rows and weigh the variables: maximise the weighted between-cluster sum of squares.
 
-    maximise over labels and w (p)   sum_j w_j BCSS_j   subject to  |w|_2 <= 1, |w|_1 <= s, w >= 0
-
+    Over labels and weights w (p), the sum over j of ``w_j BCSS_j`` is maximised subject to
+    ``|w|_2 <= 1, |w|_1 <= s, w >= 0``,
     by alternating k-means on the columns scaled by sqrt(w) with the exact solution for w, a soft-thresholded and
     normalised BCSS. No step lets the objective decrease. Columns should be on one scale: standardise them unless
     their variances mean something.
@@ -32,7 +32,7 @@ class SparseKMeans(SelectingClusterer):
     n_clusters : int, default=3
         K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
     bound : float or "permutation", default="permutation"
-        The bound s on |w|_1, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
+        The bound s on ``|w|_1``, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
         with those of data whose columns are permuted, on ten bounds evenly spaced in logarithm from 1.2 to
         0.9 sqrt(p), and takes the bound with the largest gap.
     n_permutations : int, default=25
@@ -41,19 +41,28 @@ class SparseKMeans(SelectingClusterer):
     max_iter : int, default=20
         The limit of alternations.
     tol : float, default=1e-4
-        Stop when |w - previous w|_1 <= tol |previous w|_1.
+        Stop when ``|w - previous w|_1 <= tol |previous w|_1``.
     random_state : int, RandomState or None
     n_jobs : int or None
         Processes over permutations, started only where they pay; None means all cores. Does not change the result.
 
     Attributes
     ----------
-    labels_ : (n,); cluster_centers_ : (K, p) means of the groups in all variables
-    weights_ : (p,); support_ : (p,) bool, weights_ > 0
-    bound_ : float, the bound used; objective_ : float
-    history_ : list of dict (step, objective, n_selected), a record per half-step; the objective never decreases
-    n_iter_ : int; converged_ : bool
-    gap_ : DataFrame (bound, objective, gap, standard_error, n_selected, reason), with bound="permutation" only
+    labels_ : (n,)
+    cluster_centers_ : (K, p)
+        Means of the groups in all variables.
+    weights_ : (p,)
+    support_ : (p,) bool
+        The variables with a weight above 0.
+    bound_ : float
+        The bound used.
+    objective_ : float
+    history_ : list of dict
+        A record (step, objective, n_selected) per half-step; the objective never decreases.
+    n_iter_ : int
+    converged_ : bool
+    gap_ : DataFrame
+        Bound, objective, gap, standard_error, n_selected, reason; with bound="permutation" only.
     """
 
     def __init__(
