@@ -37,6 +37,7 @@ FLOW = [
     "engine.selected",
     "criteria",
     "validation",
+    "fitted",
     "estimators",
     "selection",
     "paths",

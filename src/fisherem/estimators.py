@@ -6,23 +6,20 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from . import criteria
 from .dlm import resolve
 from .engine import multistart
-from .engine.blocks import ArrayRows
 from .engine.convergence import STOPPING
 from .engine.loop import Fit, Settings
 from .engine.problem import Problem, prepare
 from .engine.start import STARTS
-from .engine.statistics import Projection, column_moments, expect, project
+from .fitted import FittedDLM
 from .steps.discriminant import DISCRIMINANTS
 from .steps.f_step import AXIS_WEIGHTS, SPARSE_METHODS, FStep
-from .steps.m_step import Parameters
 from .validation import (
     check_clusters,
     check_init,
@@ -36,7 +33,7 @@ from .validation import (
 __all__ = ["FisherEM", "SparseFisherEM"]
 
 
-class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class FisherEM(FittedDLM, BaseEstimator):
     """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
 
     The groups live in a latent space of d <= K - 1 axes U (p x d, orthonormal):
@@ -256,82 +253,6 @@ class FisherEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     @property
     def _n_features_out(self) -> int:
         return self.loadings_.shape[1]
-
-    # -- using a fit -----------------------------------------------------------------------------------------------
-
-    def _pass(self, X, sample_weight=None):
-        """Rows of new data with their projections, posteriors and log densities; and their sums."""
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, check_weights(sample_weight, table), n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        states = rows.states()
-        rows.fold(column_moments, states, False)
-        means = self.means_ - self.centre_
-        projection = Projection.of(self.loadings_, means)
-        rows.fold(project, states, projection)
-        parameters = Parameters.of(
-            self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
-        )
-        sums = rows.fold(expect, states, parameters, read=False)
-        return rows, states, sums
-
-    def predict_proba(self, X):
-        """Posterior probabilities of the groups (n x K)."""
-        rows, states, _ = self._pass(X)
-        return rows.gather(states, "posteriors").T
-
-    def predict(self, X):
-        """The most probable group of each row."""
-        return self.predict_proba(X).argmax(axis=1)
-
-    def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        return np.concatenate([block @ self.loadings_ for block in rows.tiles()]) + self.centre_ @ self.loadings_
-
-    def score_samples(self, X):
-        """log f(y) of each row."""
-        rows, states, _ = self._pass(X)
-        return rows.gather(states, "log_density")
-
-    def score(self, X, y=None, sample_weight=None):
-        """The mean log-likelihood per row."""
-        rows, _, sums = self._pass(X, sample_weight)
-        return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
-
-    def _criterion(self, name, X, sample_weight):
-        rows, _, sums = self._pass(X, sample_weight)
-        n = rows.n if rows.weights is None else rows.weights.sum()
-        return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
-
-    def bic(self, X, sample_weight=None):
-        """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
-        return self._criterion("bic", X, sample_weight)
-
-    def icl(self, X, sample_weight=None):
-        """ICL on X: BIC less the entropy of the posteriors; larger is better."""
-        return self._criterion("icl", X, sample_weight)
-
-    def aic(self, X, sample_weight=None):
-        """AIC on X: log-likelihood - parameters; larger is better."""
-        return self._criterion("aic", X, sample_weight)
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the fitted mixture: (X, labels)."""
-        check_is_fitted(self)
-        check_number("n_samples", n_samples, integer=True, least=1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        K, p = self.means_.shape
-        labels = rng.choice(K, size=n_samples, p=self.weights_)
-        factors = np.linalg.cholesky(self.covariances_)
-        inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
-        noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
-        noise -= (noise @ self.loadings_) @ self.loadings_.T
-        return self.means_[labels] + inside @ self.loadings_.T + noise, labels
 
 
 class SparseFisherEM(FisherEM):
