@@ -68,6 +68,7 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
     if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
         return _read_matlab73(path, variable, shape, order)
     numeric = {"double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
+    # SciPy raises NotImplementedError for the versions of .mat that it does not read
     faults = (MatReadError, NotImplementedError, TypeError, ValueError, OSError, EOFError)
     try:
         found = {name: tuple(size) for name, size, kind in whosmat(path) if kind in numeric}
