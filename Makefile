@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench bench-search bench-rivals bench-images clean
+PART ?= all
+
+.PHONY: demo test lint docs reproduce bench bench-search bench-rivals bench-images clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -31,6 +33,10 @@ docs: $(VENV)/installed-docs
 	rm -rf docs/api docs/auto_examples
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
+
+# The paper's experiments beside its numbers, into the docs; goes on where it stopped. `make reproduce PART=table2` for one.
+reproduce: $(VENV)/installed
+	$(BIN)/fisherem reproduce $(PART) -o docs/results
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/core.py

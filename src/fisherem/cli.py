@@ -11,6 +11,7 @@ import click
 from . import __version__
 from .cli_common import InputError, cluster_range, friendly
 from .cli_images import segment
+from .cli_reproduce import reproduce
 
 __all__ = ["main"]
 
@@ -26,6 +27,7 @@ def main(debug):
 
 
 main.add_command(segment)
+main.add_command(reproduce)
 
 
 def _table_options(command):

@@ -1,0 +1,164 @@
+"""The paper's figures on real data, as PNG: means and selections of usps358, projections, criterion paths."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from .. import datasets
+from ..atomic import atomic_file
+from ..estimators import SparseFisherEM
+from ..plots.projection import ProjectionDisplay
+from ..plots.search import PathDisplay
+from ..plots.selection import SelectionDisplay
+from ..search import ModelSearch
+from .jobs import Job
+from .paper import DATA, RIVALS, SPARSE
+from .plan import Plan
+from .table3 import available, default_job, rival_job
+
+__all__ = ["draw", "jobs"]
+
+_DIGITS = "usps358"
+_PIXELS = (16, 16)
+_SHOWN = ("iris", "wine", _DIGITS)
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """What the figures need of Table 3: the selections on usps358."""
+    if available(plan).get(_DIGITS, "not in this plan"):
+        return []
+    return [
+        *(rival_job(plan, _DIGITS, method) for method in RIVALS if method != "k-means"),
+        *(default_job(plan, _DIGITS, method) for method in SPARSE),
+    ]
+
+
+def draw(plan: Plan, records: dict[Job, dict], folder: Path, bar) -> dict[str, str]:
+    """Write the pictures; returns file name -> what it shows."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    tasks: list[tuple[str, str, Callable]] = []
+    names = [name for name, reason in available(plan).items() if not reason and name in _SHOWN]
+    for name in names:
+        tasks.append(
+            (
+                f"projection-{name}.png",
+                f"{name} in its discriminative subspace, coloured by group; crosses are rows whose group does not "
+                "match their known class.",
+                _projection(plan, name),
+            )
+        )
+        what = f"{name}: the criteria and the loadings along the sparsity path (two-step, model DkBk)."
+        tasks.append((f"path-{name}.png", what, _path(plan, name)))
+    if _DIGITS in names:
+        tasks += [
+            (
+                "usps358-means.png",
+                "Means of the digits 3, 5 and 8 by the true labels (above) and by the groups of the default call of "
+                "sparseFEM-1 (below).",
+                _means(plan),
+            ),
+            (
+                "usps358-selections.png",
+                "Pixels that each method selects on usps358: the lighter, the more weight; in brackets their number.",
+                _selections(plan, records),
+            ),
+        ]
+    bar.add(len(tasks))
+    captions = {}
+    for file, caption, make in tasks:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            figure = make()
+        if figure is not None:
+            _save(figure, folder / file)
+            captions[file] = caption
+        bar.step(file)
+    return captions
+
+
+def _save(figure, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    with atomic_file(path) as file:
+        figure.savefig(file, dpi=90, format="png")
+    plt.close(figure)
+
+
+def _table(name: str):
+    X, y = datasets.load(name)
+    return ((X - X.mean(axis=0)) / X.std(axis=0) if DATA[name].standardised else X), y
+
+
+def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The class that each row's group stands for, under the matching that scores."""
+    from scipy.optimize import linear_sum_assignment
+
+    classes = np.unique(y)
+    counts = np.array([[np.sum((labels == k) & (y == c)) for c in classes] for k in range(labels.max() + 1)])
+    groups, matched = linear_sum_assignment(-counts)
+    table = dict(zip(groups, matched, strict=True))
+    return np.array([classes[table[k]] if k in table else -1 for k in labels])
+
+
+def _projection(plan: Plan, name: str):
+    def make():
+        X, y = _table(name)
+        model = SparseFisherEM(DATA[name].n_clusters, random_state=plan.seed).fit(X)
+        display = ProjectionDisplay.from_estimator(model, X).plot()
+        wrong = _matched(model.labels_, y) != y
+        at = model.transform(X[wrong])
+        if at.shape[1] > 1:
+            display.ax_.scatter(at[:, 0], at[:, 1], marker="x", s=26, c="black", lw=0.9)
+        display.ax_.set_title(f"{name}: {model.support_.sum()} of {X.shape[1]} variables")
+        return display.ax_.figure
+
+    return make
+
+
+def _path(plan: Plan, name: str):
+    def make():
+        X, _ = _table(name)
+        search = ModelSearch(
+            SparseFisherEM(random_state=plan.seed), n_clusters=[DATA[name].n_clusters], models=["DkBk"],
+            axis_weights=None, n_jobs=1, progress=False,
+        ).fit(X)  # fmt: skip
+        display = PathDisplay.from_search(search).plot()
+        return display.axes_[0].figure
+
+    return make
+
+
+def _means(plan: Plan):
+    def make():
+        import matplotlib.pyplot as plt
+
+        X, y = _table(_DIGITS)
+        model = SparseFisherEM(3, random_state=plan.seed).fit(X)
+        found = _matched(model.labels_, y)
+        figure, axes = plt.subplots(2, 3, figsize=(5.4, 3.9), layout="constrained")
+        for row, labels in zip(axes, (y, found), strict=True):
+            for ax, c, digit in zip(row, np.unique(y), (3, 5, 8), strict=True):
+                ax.imshow(X[labels == c].mean(axis=0).reshape(_PIXELS), cmap="gray_r")
+                ax.set_title(f"{digit}: {np.sum(labels == c)} rows", fontsize=9)
+                ax.set_axis_off()
+        return figure
+
+    return make
+
+
+def _selections(plan: Plan, records: dict[Job, dict]):
+    def make():
+        chosen = {job.arguments[1]: records.get(job, {}).get("importance") for job in jobs(plan)}
+        chosen = {method: values for method, values in chosen.items() if values is not None}
+        if not chosen:
+            return None
+        display = SelectionDisplay(np.array(list(chosen.values())), list(chosen), [], _PIXELS).plot()
+        return np.ravel(display.ax_)[0].figure
+
+    return make

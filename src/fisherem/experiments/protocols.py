@@ -1,0 +1,224 @@
+"""What one job of an experiment computes: small functions of plain arguments that return plain records.
+
+Labels are read at the end of each, to score; no fit sees them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import replace
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import check_random_state
+
+from .. import datasets
+from ..criteria import bic
+from ..dlm import MODELS
+from ..engine.multistart import FitError, best_of, dense_from, sparse_from, starting_points
+from ..engine.problem import Problem, prepare
+from ..engine.selected import support_of
+from ..engine.start import random_starts
+from ..estimators import FisherEM, SparseFisherEM
+from ..plots.selection import importance
+from ..rivals import Clustvarsel, Selvarclust, SparseKMeans
+from ..scoring import accuracy
+from ..search import ModelSearch
+from .paper import DATA, SPARSE
+
+__all__ = [
+    "PATH_CRITERIA", "default_call", "random_dense", "random_sparse", "reach", "rival", "search_call", "simulated",
+    "simulated_search", "timing",
+]  # fmt: skip
+
+# The model of section 4.1.
+SIMULATION_MODEL = "AkB"
+# "selection" is what ModelSearch uses; "penalised" is the paper's BIC as it is written.
+PATH_CRITERIA = ("selection", "penalised")
+RIVAL_CLASSES = {
+    "k-means": lambda K, seed, jobs: KMeans(K, n_init=10, random_state=seed),
+    "sparse k-means": lambda K, seed, jobs: SparseKMeans(K, random_state=seed, n_jobs=jobs),
+    "Clustvarsel": lambda K, seed, jobs: Clustvarsel(K, random_state=seed, n_jobs=jobs),
+    "Selvarclust": lambda K, seed, jobs: Selvarclust(K, ranking="lasso", random_state=seed, n_jobs=jobs),
+}
+# Mixtures of all shapes hardly depend on the scale; their R originals were measured on the columns as they are.
+_RAW = ("Clustvarsel", "Selvarclust")
+
+
+def _data(name: str, raw: bool = False):
+    X, y = datasets.load(name)
+    if DATA[name].standardised and not raw:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, y
+
+
+def _score(model, y, p: int) -> dict:
+    support = np.asarray(getattr(model, "support_", np.ones(p, bool)))
+    return {
+        "accuracy": accuracy(y, model.labels_),
+        "ari": float(adjusted_rand_score(y, model.labels_)),
+        "n_variables": int(support.sum()),
+        "importance": [round(float(v), 4) for v in importance(model, p)],
+    }
+
+
+# -- section 4.1 ---------------------------------------------------------------------------------------------------
+
+
+def simulated(n: int, mu: float, method: str, seed: int) -> dict:
+    """One replication of Table 2 for a rival: the error and the number of variables."""
+    X, y = datasets.simulate(n, mu, random_state=seed)
+    return _error(RIVAL_CLASSES[method](3, seed, 1).fit(X), y, X.shape[1])
+
+
+def simulated_search(n: int, mu: float, method: str, seed: int) -> dict:
+    """One replication of Table 2 for a sparse version: the same path, its level chosen by each criterion."""
+    X, y = datasets.simulate(n, mu, random_state=seed)
+    with tempfile.TemporaryDirectory() as folder:  # the second search finds the fits of the first
+        return {
+            criterion: _error(_simulation_search(method, criterion, seed, folder).fit(X).best_estimator_, y, X.shape[1])
+            for criterion in PATH_CRITERIA
+        }
+
+
+def _simulation_search(method: str, criterion: str, seed: int, folder: str) -> ModelSearch:
+    return ModelSearch(
+        SparseFisherEM(method=SPARSE[method], random_state=seed, n_jobs=1),
+        n_clusters=[3], models=[SIMULATION_MODEL], path_criterion=criterion, n_jobs=1, checkpoint=folder,
+        progress=False,
+    )  # fmt: skip
+
+
+def _error(model, y, p: int) -> dict:
+    score = _score(model, y, p)
+    return {"error": 1 - score["accuracy"], "n_variables": score["n_variables"]}
+
+
+# -- section 4.2 ---------------------------------------------------------------------------------------------------
+
+
+def rival(data: str, method: str, seed: int) -> dict:
+    """A rival with its own way to start and to choose."""
+    X, y = _data(data, raw=method in _RAW)
+    return _score(RIVAL_CLASSES[method](DATA[data].n_clusters, seed, 1).fit(X), y, X.shape[1])
+
+
+def default_call(data: str, method: str, seed: int) -> dict:
+    """SparseFisherEM as a user calls it: the number of groups and the method, nothing else."""
+    X, y = _data(data)
+    model = SparseFisherEM(DATA[data].n_clusters, method=SPARSE[method], random_state=seed, n_jobs=1).fit(X)
+    return _score(model, y, X.shape[1])
+
+
+def search_call(data: str, method: str, seed: int) -> dict:
+    """ModelSearch as a user calls it who knows the number of groups."""
+    X, y = _data(data)
+    estimator = SparseFisherEM(method=SPARSE[method], random_state=seed)
+    search = ModelSearch(estimator, n_clusters=[DATA[data].n_clusters], n_jobs=1, progress=False).fit(X)
+    chosen = search.best_params_
+    return _score(search.best_estimator_, y, X.shape[1]) | {"chosen": f"{chosen['model']} {chosen['sparsity']:.2g}"}
+
+
+def _problem(data: str) -> tuple[Problem, np.ndarray]:
+    X, y = _data(data)
+    return prepare(X, ridge=FisherEM().ridge, n_jobs=1), y
+
+
+def _specification(problem: Problem, data: str, model: str, seed: int):
+    one = SparseFisherEM(DATA[data].n_clusters, model=model, sparsity=1.0, random_state=seed)
+    spec = one._specification(problem.rows.n, problem.p)
+    return spec, replace(spec, method=None, sparsity=None)
+
+
+def _record(problem: Problem, spec, fit, y) -> tuple[float, float, int]:
+    """(penalised BIC, accuracy, number of variables) of a fit."""
+    parameters = spec.settings.model.n_parameters(spec.n_clusters, problem.p, fit.axes.d, fit.axes.n_zeros)
+    labels = problem.rows.gather(fit.states, "posteriors").argmax(axis=0)
+    return (
+        float(bic(fit.log_likelihood, parameters, problem.weight, fit.entropy)),
+        accuracy(y, labels),
+        int((support_of(fit, problem.p) & ~problem.constant).sum()),
+    )
+
+
+def _starts(problem: Problem, data: str, n_starts: int, seed: int):
+    """The random partitions that all methods and models share."""
+    return random_starts(problem, DATA[data].n_clusters, n_starts, check_random_state(seed))
+
+
+def random_dense(data: str, model: str, n_starts: int, seed: int) -> dict:
+    """Fisher-EM of one model from single random starts: BIC and accuracy of each (None where it failed)."""
+    problem, y = _problem(data)
+    _, spec = _specification(problem, data, model, seed)
+    fits: list[tuple | None] = []
+    with problem.rows.threads():
+        for start in _starts(problem, data, n_starts, seed):
+            try:
+                fits.append(_record(problem, spec, best_of(problem, [start], spec, dense_from)[0], y)[:2])
+            except FitError:
+                fits.append(None)
+    return {"fits": fits}
+
+
+def random_sparse(data: str, model: str, method: str, levels: tuple, n_starts: int, seed: int) -> dict:
+    """Fisher-EM from single random starts, then the sparse version at each level: (BIC, accuracy, variables)."""
+    problem, y = _problem(data)
+    with problem.rows.threads():
+        _, spec = _specification(problem, data, model, seed)
+        trials = []
+        for start in _starts(problem, data, n_starts, seed):
+            try:
+                dense, _ = best_of(problem, [start], spec, dense_from)
+            except FitError:
+                trials.append([None] * len(levels))
+                continue
+            trials.append([_sparse(problem, dense, data, model, method, s, seed, y) for s in levels])
+    return {"trials": trials}
+
+
+def _sparse(problem, dense, data, model, method, level, seed, y):
+    spec, _ = _specification(problem, data, model, seed)
+    spec = replace(spec, method=SPARSE[method], sparsity=np.full(spec.d, level))
+    try:
+        return _record(problem, spec, best_of(problem, [dense], spec, sparse_from)[0], y)
+    except FitError:
+        return None
+
+
+def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
+    """What the method could have given: every model and level from the default starts, (BIC, accuracy, variables).
+
+    It tells a result that the algorithm cannot reach from one that the criterion did not choose.
+    """
+    problem, y = _problem(data)
+    found, starts = {}, None
+    with problem.rows.threads():
+        for model in MODELS:
+            _, spec = _specification(problem, data, model, seed)
+            starts = starts or starting_points(problem, spec)
+            try:
+                dense, _ = best_of(problem, starts, spec, dense_from)
+            except FitError:
+                continue
+            found[model] = [_sparse(problem, dense, data, model, method, s, seed, y) for s in levels]
+    return {"found": found}
+
+
+# -- section 4.3 ---------------------------------------------------------------------------------------------------
+
+
+def timing(method: str, seed: int) -> dict:
+    """Seconds on usps358 with the model, the number of groups and the sparsity given; all cores."""
+    X, y = _data("usps358")
+    K = DATA["usps358"].n_clusters
+    model = {
+        "sparse k-means": lambda: SparseKMeans(K, bound=8.0, random_state=seed),
+        "Clustvarsel": lambda: Clustvarsel(K, models=("VVI",), random_state=seed),
+        "Selvarclust": lambda: Selvarclust(K, ranking="lasso", models=("VVI",), random_state=seed),
+    }.get(method) or (lambda: SparseFisherEM(K, method=SPARSE[method], model=SIMULATION_MODEL, random_state=seed))
+    one = model()
+    begin = time.perf_counter()
+    one.fit(X)
+    return {"fit_seconds": time.perf_counter() - begin} | _score(one, y, X.shape[1])

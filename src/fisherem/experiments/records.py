@@ -1,0 +1,42 @@
+"""What has been computed, one small JSON file per job, so that a run that was cut off goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import warnings
+from pathlib import Path
+
+from ..atomic import atomic_file
+
+__all__ = ["Records"]
+
+
+class Records:
+    """Records under a folder, by the name of the job. A file that cannot be read is reported and computed again."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, name: str) -> Path:
+        readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+        return self.folder / f"{readable[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}.json"
+
+    def get(self, name: str) -> dict | None:
+        path = self._path(name)
+        if not path.exists():
+            return None
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["name"] != name:
+                raise ValueError("it belongs to another job")
+            return kept["record"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            warnings.warn(f"{path} cannot be used ({error}); the job is done again", stacklevel=2)
+            return None
+
+    def put(self, name: str, record: dict) -> None:
+        with atomic_file(self._path(name)) as file:
+            file.write(json.dumps({"name": name, "record": record}, indent=1).encode())

@@ -1,0 +1,132 @@
+"""The paper's experiments by one call: tables beside the paper's own numbers, figures and a page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from ..engine.blocks import n_threads
+from ..progress import progress_bar
+from . import figures, reading, table1, table2, table3, table4
+from .jobs import Job, complete
+from .paper import DATA
+from .plan import FULL, QUICK, Plan
+from .records import Records
+from .written import markdown, write_table, write_text
+
+__all__ = ["PARTS", "reproduce"]
+
+PARTS = ("table1", "table2", "table3", "table4", "figures")
+TITLES = {
+    "table1": "Table 1: numbers of free parameters (K = 4, p = 100)",
+    "table2": "Table 2: simulated data",
+    "table3": "Table 3: real data",
+    "table4": "Table 4: computing times on usps358",
+    "figures": "Figures",
+}
+
+
+def reproduce(
+    parts: Iterable[str] = PARTS, folder: str | Path = "results", *, quick: bool = False, seed: int = 0,
+    n_jobs: int | None = None, progress: bool | str = "auto",
+) -> dict[str, pd.DataFrame]:  # fmt: skip
+    """Run experiments of the paper, write tables (.md and .csv), pictures and results.md; returns the tables.
+
+    Parameters
+    ----------
+    parts : names among "table1", "table2", "table3", "table4", "figures"
+    folder : path, default="results"
+        Finished jobs are kept in its subfolder `records`: the same call goes on from there.
+    quick : bool, default=False
+        Fewer replications, starts, models and data sets: a taste in about two minutes.
+    seed : int, default=0
+        Replication r of a simulation has the seed `seed + r`; everything else has `seed`.
+    n_jobs : int or None
+        Processes; None means all cores. Only computing times depend on it.
+    progress : bool or "auto", default="auto"
+        A bar on standard error; "auto" only in a terminal.
+    """
+    chosen = [part for part in PARTS if part in set(parts)]
+    unknown = set(parts) - set(PARTS)
+    if unknown or not chosen:
+        raise ValueError(f"parts must be names among {', '.join(PARTS)}; got {', '.join(sorted(unknown)) or 'none'}")
+    plan = replace(QUICK if quick else FULL, seed=seed)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    records = Records(folder / "records" / plan.name)
+    with progress_bar("reproducing", progress) as bar:
+        found = _run(plan, chosen, records, n_threads(n_jobs), bar)
+        captions = figures.draw(plan, found, folder, bar) if "figures" in chosen else {}
+    tables = _tables(plan, chosen, found)
+    shown = {name: _SHOWN[name](numbers) for name, numbers in tables.items()}
+    for name, numbers in tables.items():
+        write_table(folder, name, numbers, shown[name])
+    write_text(folder / "results.md", _page(plan, tables, shown, captions))
+    return tables
+
+
+def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
+    """All records that the parts need. Timings come first and alone, one after the other, on a machine at rest."""
+    found: dict[Job, dict] = {}
+    if "table4" in parts and not table3.available(replace(plan, data=("usps358",)))["usps358"]:
+        found |= complete(table4.jobs(plan), records, 1, bar)
+    jobs = table2.jobs(plan) if "table2" in parts else []
+    jobs += table3.first_jobs(plan) if "table3" in parts else []
+    jobs += figures.jobs(plan) if "figures" in parts else []
+    found |= complete(jobs, records, n_jobs, bar)
+    if "table3" in parts:
+        found |= complete(table3.second_jobs(plan, found), records, n_jobs, bar)
+    return found
+
+
+_SHOWN = {"table1": table1.shown, "table2": table2.shown, "table3": table3.shown, "table4": table4.shown}
+_READ = {
+    "table1": reading.of_table_1, "table2": reading.of_table_2, "table3": reading.of_table_3,
+    "table4": reading.of_table_4,
+}  # fmt: skip
+
+
+def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, pd.DataFrame]:
+    make = {
+        "table1": table1.table,
+        "table2": lambda: table2.table(plan, found),
+        "table3": lambda: table3.table(plan, found),
+        "table4": lambda: table4.table(plan, found),
+    }
+    return {part: make[part]() for part in parts if part in make}  # type: ignore[operator]
+
+
+def _page(plan: Plan, tables, shown, captions: dict[str, str]) -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("fisherem", "numpy", "scipy", "scikit-learn"))
+    levels = ", ".join(f"{s:g}" for s in plan.levels)
+    quick = " --quick" if plan.name == "quick" else ""
+    text = [
+        "# Results\n",
+        f"Written by `fisherem reproduce all{quick} --seed {plan.seed}` with Python {platform.python_version()}, "
+        f"{packages} on {platform.machine()} with {n_threads(None)} cores. Plan: {plan.name}; {plan.replications} "
+        f"replications, {plan.n_starts} random starts, {len(plan.models)} models, levels {levels}; a rival may take "
+        f"{plan.seconds:.0f} s on a data set. Seeds: {plan.seed} for the real data, "
+        f"{plan.seed} to {plan.seed + plan.replications - 1} for the simulations.\n",
+    ]
+    for name, numbers in tables.items():
+        text.append(f"## {TITLES[name]}\n")
+        text += [f"- {line}" for line in _READ[name](numbers)]
+        if name == "table3":
+            text += ["", markdown(_scaling(plan))]
+        text += ["", markdown(shown[name])]
+    if captions:
+        text.append(f"## {TITLES['figures']}\n")
+        text += [f"![{caption}]({file})\n\n*{caption}*\n" for file, caption in captions.items()]
+    return "\n".join(text)
+
+
+def _scaling(plan: Plan) -> pd.DataFrame:
+    rows = [
+        (n, DATA[n].n_clusters, "standardised" if DATA[n].standardised else "raw", DATA[n].reason) for n in plan.data
+    ]
+    return pd.DataFrame(rows, columns=["data", "groups", "columns", "why"])

@@ -1,0 +1,24 @@
+"""Table 1: free parameters of the twelve DLM models and of nine others."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..dlm import MODELS, OTHER_MODELS
+from .paper import TABLE_1, TABLE_1_OTHERS
+
+__all__ = ["shown", "table"]
+
+
+def table(K: int = 4, p: int = 100) -> pd.DataFrame:
+    """Counts for d = K - 1, beside the printed ones."""
+    d = K - 1
+    rows = [(m.paper_name, TABLE_1[name], m.n_parameters(K, p, d)) for name, m in MODELS.items()]
+    rows += [(name, TABLE_1_OTHERS[name], count(K, p, d)) for name, count in OTHER_MODELS.items()]
+    found = pd.DataFrame(rows, columns=["model", "paper", "ours"])
+    found["difference"] = found["ours"] - found["paper"]
+    return found
+
+
+def shown(numbers: pd.DataFrame) -> pd.DataFrame:
+    return numbers

@@ -1,0 +1,84 @@
+"""Table 2: clustering errors and numbers of variables on the simulation of section 4.1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from .jobs import Job
+from .paper import BAYES_ERRORS, METHODS, RIVALS, SPARSE, TABLE_2
+from .plan import Plan
+from .protocols import PATH_CRITERIA, simulated, simulated_search
+from .written import cell, signed
+
+__all__ = ["jobs", "shown", "table"]
+
+
+def _cases():
+    """(n, mu, method, criterion) of every row."""
+    for n, mu in TABLE_2:
+        for method in RIVALS:
+            yield n, mu, method, "own"
+        for criterion in PATH_CRITERIA:
+            for method in SPARSE:
+                yield n, mu, method, criterion
+
+
+def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
+    return Job(simulated_search if method in SPARSE else simulated, (n, mu, method, seed), plan.seconds)
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """Large settings first, so that no core waits at the end."""
+    settings = sorted(TABLE_2, reverse=True)
+    return [_job(*at, method, seed, plan) for at in settings for method in METHODS for seed in plan.replication_seeds()]
+
+
+def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+    """A row per setting, method and criterion: mean and standard deviation over the replications, and the paper's."""
+    rows = []
+    for n, mu, method, criterion in _cases():
+        all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
+        found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
+        done = [r for r in found if "failed" not in r]
+        results = [r.get(criterion, r) for r in done]
+        (error, error_sd), (variables, variables_sd) = TABLE_2[n, mu][method]
+        row = {
+            "n": n, "mu": mu, "method": method, "criterion": criterion,
+            "paper_error": error, "paper_error_sd": error_sd,
+            "paper_variables": variables, "paper_variables_sd": variables_sd,
+            "replications": len(done), "reason": "; ".join(sorted({r["failed"] for r in found if "failed" in r})),
+        }  # fmt: skip
+        for name, key in (("error", "error"), ("variables", "n_variables")):
+            values = [r[key] for r in results]
+            row[name] = np.mean(values) if values else np.nan
+            row[f"{name}_sd"] = np.std(values, ddof=1) if len(values) > 1 else np.nan
+        row["difference"] = row["error"] - error
+        row["seconds"] = np.mean([r["seconds"] for r in done]) if done else np.nan
+        row["bayes_error"] = BAYES_ERRORS[mu]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def shown(numbers: pd.DataFrame) -> pd.DataFrame:
+    rows: list[tuple[str, ...]] = []
+    before = None
+    for r in numbers.to_dict("records"):
+        setting = f"n={r['n']}, mu={r['mu']:g}"
+        if setting != before:
+            rows.append((setting, "the best possible rule", "", cell(r["bayes_error"]), "", "", "5.0"))
+        before = setting
+        rows.append(
+            (
+                setting,
+                r["method"] if r["criterion"] != "penalised" else f"{r['method']}, literal BIC",
+                cell(r["paper_error"], r["paper_error_sd"], 2),
+                cell(r["error"], r["error_sd"]) + (f" ({r['reason']})" if r["reason"] else ""),
+                signed(r["difference"]),
+                cell(r["paper_variables"], r["paper_variables_sd"], 1),
+                cell(r["variables"], r["variables_sd"], 1),
+            )
+        )
+    return pd.DataFrame(
+        rows, columns=["setting", "method", "error: paper", "ours", "difference", "variables: paper", "ours "]
+    )

@@ -1,0 +1,42 @@
+"""Tables as Markdown and CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ..atomic import atomic_file
+
+__all__ = ["cell", "markdown", "signed", "write_table", "write_text"]
+
+
+def cell(value, deviation=None, digits: int = 3) -> str:
+    """0.965 ± 0.003; an empty cell for what is not there."""
+    if value is None or pd.isna(value):
+        return ""
+    text = f"{value:.{digits}f}"
+    return text if deviation is None or pd.isna(deviation) else f"{text} ± {deviation:.{digits}f}"
+
+
+def signed(value, digits: int = 3) -> str:
+    return "" if value is None or pd.isna(value) else f"{value:+.{digits}f}"
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A Markdown table of a frame of texts."""
+    lines = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "---|" * len(table.columns)]
+    for row in table.itertuples(index=False):
+        lines.append("| " + " | ".join(str(v).replace("|", "\\|") for v in row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    with atomic_file(path) as file:
+        file.write(text.encode())
+
+
+def write_table(folder: Path, name: str, numbers: pd.DataFrame, shown: pd.DataFrame) -> None:
+    """`name`.csv with the numbers and `name`.md with what is shown."""
+    write_text(folder / f"{name}.csv", numbers.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    write_text(folder / f"{name}.md", markdown(shown))

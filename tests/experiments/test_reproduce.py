@@ -1,0 +1,94 @@
+"""fisherem reproduce, as it is called."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from fisherem import cli_reproduce
+from fisherem.cli import main
+from fisherem.experiments import PARTS, reproduce, table2
+from fisherem.experiments import reproduce as reproduce_module
+from fisherem.experiments.paper import TABLE_2
+from fisherem.experiments.plan import QUICK
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, ["reproduce", *map(str, arguments)])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.output
+
+
+def test_table_1_by_the_command(tmp_path):
+    output = run("table1", "-o", tmp_path / "new" / "folder")
+    assert "19 of 21 counts" in output
+    assert "--seed 0" in output
+    table = pd.read_csv(tmp_path / "new" / "folder" / "table1.csv")
+    assert list(table.columns) == ["model", "paper", "ours", "difference"]
+    assert "DLM[Sigma_k beta_k] | 337 | 337 | 0" in (tmp_path / "new" / "folder" / "table1.md").read_text()
+
+
+def test_bad_calls(tmp_path):
+    assert "table9" in run("table9", code=2)
+    file = tmp_path / "file"
+    file.write_text("")
+    assert "Error" in run("table1", "-o", file, code=1)
+    with pytest.raises(ValueError, match="table9"):
+        reproduce(["table9"], tmp_path)
+    assert cli_reproduce.PARTS == PARTS
+
+
+def test_a_small_run_of_everything(tmp_path, monkeypatch):
+    """Iris alone, two starts, one replication: every file is there, and a second call computes nothing."""
+    monkeypatch.delenv("FISHEREM_DATA", raising=False)
+    tiny = replace(QUICK, replications=1, data=("iris",), n_starts=2, models=("AkB",), levels=(0.1, 1.0))
+    monkeypatch.setattr(sys.modules[reproduce_module.__module__], "QUICK", tiny)
+    # one setting of Table 2 is as good as four here
+    monkeypatch.setattr(table2, "TABLE_2", {(30, 1.7): TABLE_2[30, 1.7]})
+    tables = reproduce(PARTS, tmp_path, quick=True, n_jobs=1, seed=5)
+    assert set(tables) == {"table1", "table2", "table3", "table4"}
+    page = (tmp_path / "results.md").read_text()
+    for name in ("projection-iris.png", "path-iris.png"):
+        assert (tmp_path / name).stat().st_size > 5000
+        assert f"]({name})" in page
+    assert "Seeds: 5 for the real data, 5 to 5 for the simulations" in page
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
+    assert len(kept) == 7 + 4 + 1 + 9 + 3  # Table 2; rivals, dense, three calls of three methods, protocol
+    again = reproduce(["table2", "table3"], tmp_path, quick=True, n_jobs=1, seed=5)
+    pd.testing.assert_frame_equal(again["table2"], tables["table2"])
+    pd.testing.assert_frame_equal(again["table3"], tables["table3"])
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()} == kept
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "fisherem.cli",
+        "reproduce",
+        "table2",
+        "--quick",
+        "--jobs",
+        "1",
+        "-o",
+        str(tmp_path),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    records = tmp_path / "records" / "quick"
+    end = time.monotonic() + 120
+    while time.monotonic() < end and not (records.exists() and any(records.glob("*.json"))):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the same command goes on" in error
+    assert "Traceback" not in error
+    assert not list(records.glob("*.part"))
+    assert any(records.glob("*.json"))

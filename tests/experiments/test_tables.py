@@ -1,0 +1,164 @@
+"""The tables: what they compute from records, against sums done by hand; small runs of the real thing."""
+
+from dataclasses import replace
+from math import erf, sqrt
+
+import numpy as np
+import pytest
+
+from fisherem import SparseFisherEM, datasets
+from fisherem.experiments import protocols, reading, table1, table2, table3, table4
+from fisherem.experiments.jobs import Job
+from fisherem.experiments.paper import BAYES_ERRORS, DATA, METHODS, SPARSE, TABLE_2, TABLE_3
+from fisherem.experiments.plan import FULL, QUICK
+from fisherem.experiments.written import cell, markdown, signed
+from fisherem.scoring import accuracy
+
+TINY = replace(QUICK, data=("iris",), n_starts=2, models=("DkBk", "AkB"), levels=(0.1, 1.0))
+
+
+def test_the_bayes_errors_are_those_of_the_best_rule():
+    for mu, error in BAYES_ERRORS.items():
+        tail = 0.5 * (1 - erf(sqrt(5) * mu / 2 / sqrt(2)))
+        assert error == pytest.approx(4 / 3 * tail, abs=5e-4)
+        X, y = datasets.simulate(200_000, mu, random_state=0)
+        along = X[:, :5].mean(axis=1)
+        rule = np.where(along > mu / 2, 0, np.where(along < -mu / 2, 1, 2))
+        assert np.mean(rule != y) == pytest.approx(error, abs=0.004)
+
+
+def test_the_paper_is_there_whole():
+    assert all(set(part) == set(METHODS) for part in TABLE_2.values())
+    assert len(TABLE_2) == 4
+    assert len(TABLE_3) == 7
+    assert all(len(part) == 6 for part in TABLE_3.values())
+    assert FULL.replications == 25
+    assert FULL.n_starts == 20
+    assert len(FULL.models) == 12
+    assert set(FULL.data) == set(DATA)
+
+
+def test_table_1_differs_only_where_the_printed_counts_contradict_their_formulas():
+    found = table1.table()
+    assert len(found) == 21
+    assert list(found["model"][found["difference"] != 0]) == ["Mixt-PPCA", "PGMM-CUU"]
+    assert "19 of 21" in reading.of_table_1(found)[0]
+
+
+def test_table_2_is_mean_and_deviation_of_the_replications():
+    plan = replace(QUICK, replications=3)
+    records, rng = {}, np.random.default_rng(0)
+    for job in table2.jobs(plan):
+        one = {c: {"error": rng.random(), "n_variables": int(rng.integers(25))} for c in protocols.PATH_CRITERIA}
+        records[job] = {"seconds": 1.0} | (one if job.arguments[2] in SPARSE else one["selection"])
+    lost = next(job for job in records if job.arguments == (300, 1.7, "Clustvarsel", 1))
+    records[lost] = {"seconds": 600.0, "failed": "not finished within 600 s"}
+    found = table2.table(plan, records).set_index(["n", "mu", "method", "criterion"])
+    mine = [records[j]["penalised"]["error"] for j in records if j.arguments[:3] == (30, 0.6, "sparseFEM-2")]
+    row = found.loc[(30, 0.6, "sparseFEM-2", "penalised")]
+    assert row["error"] == pytest.approx(sum(mine) / 3)
+    assert row["error_sd"] == pytest.approx(np.sqrt(np.sum((np.array(mine) - sum(mine) / 3) ** 2) / 2))
+    assert row["difference"] == pytest.approx(sum(mine) / 3 - 0.48)
+    assert found.loc[(300, 1.7, "Clustvarsel", "own"), "replications"] == 2
+    text = markdown(table2.shown(found.reset_index()))
+    assert "not finished within 600 s" in text
+    assert text.count("the best possible rule") == 4
+
+
+def test_a_replication_is_what_a_user_would_get():
+    from fisherem import ModelSearch
+
+    record = protocols.simulated_search(300, 1.7, "sparseFEM-1", 3)
+    X, y = datasets.simulate(300, 1.7, random_state=3)
+    for criterion in protocols.PATH_CRITERIA:
+        search = ModelSearch(
+            SparseFisherEM(random_state=3), n_clusters=[3], models=["AkB"], path_criterion=criterion, progress=False
+        ).fit(X)
+        assert record[criterion]["error"] == pytest.approx(1 - accuracy(y, search.labels_))
+        assert record[criterion]["n_variables"] == search.support_.sum()
+    assert record["selection"]["error"] <= 0.08
+    assert record["selection"]["n_variables"] == 5
+
+
+def test_the_protocol_of_table_3_on_iris():
+    """Random starts, the model by mean BIC, the level by mean BIC: with the estimators, one fit at a time."""
+    records = {job: job() for job in table3.first_jobs(TINY)}
+    records |= {job: job() for job in table3.second_jobs(TINY, records)}
+    found = table3.table(TINY, records).set_index("method")
+    from sklearn.utils import check_random_state
+
+    from fisherem.engine.problem import prepare
+    from fisherem.engine.start import random_starts
+
+    X, y = datasets.load("iris")
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    starts = random_starts(prepare(X, ridge=1e-3), 3, TINY.n_starts, check_random_state(TINY.seed))
+    row = found.loc["sparseFEM-3"]
+    scores = []
+    for level in TINY.levels:
+        fits = [SparseFisherEM(3, model=row["model"], method="svd", sparsity=level, init=s).fit(X) for s in starts]
+        scores.append((np.mean([f.bic_ for f in fits]), np.mean([accuracy(y, f.labels_) for f in fits]), level))
+    _, mean, level = max(scores)
+    assert row["level"] == level
+    assert row["accuracy"] == pytest.approx(mean)
+    default = SparseFisherEM(3, method="svd", random_state=TINY.seed).fit(X)
+    assert row["default"] == pytest.approx(accuracy(y, default.labels_))
+    assert row["default_variables"] == default.support_.sum()
+    assert all(found.loc[list(SPARSE), "reading"] != "")
+    lines = reading.of_table_3(found.reset_index())
+    assert any(line.startswith("iris: the default call's best is") for line in lines)
+
+
+ROW = {"model": "AkB", "level": 0.1, "paper": 0.9, "paper_sd": 0.02, "accuracy": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("accuracy_", "found", "kind"),
+    [
+        (0.89, {"AkB": [[0, 0.5, 2], [0, 0.5, 4]]}, "within"),
+        (0.95, {"AkB": [[0, 0.5, 2], [0, 0.5, 4]]}, "above"),
+        (0.80, {"AkB": [[0, 0.91, 2], [0, 0.5, 4]]}, "starts"),
+        (0.80, {"AkB": [[0, 0.5, 2], [0, 0.95, 4]]}, "choice"),
+        (0.80, {"AkB": [[0, 0.5, 2], None], "DkBk": [[0, 0.92, 2], None]}, "choice"),
+        (0.80, {"AkB": [[0, 0.5, 2], [0, 0.6, 4]]}, "out of reach"),
+    ],
+)
+def test_every_cell_is_read(accuracy_, found, kind):
+    assert table3._explain(TINY, ROW | {"accuracy": accuracy_}, found).startswith(kind)
+
+
+def test_data_that_are_not_there_are_named(monkeypatch):
+    monkeypatch.delenv("FISHEREM_DATA", raising=False)
+    plan = replace(TINY, data=("iris", "zoo"))
+    assert table3.available(plan)["zoo"] == "not run: FISHEREM_DATA does not hold it"
+    assert {job.arguments[0] for job in table3.first_jobs(plan)} == {"iris"}
+    shown = table3.shown(table3.table(plan, {}))
+    assert (shown["the paper's protocol"][shown["data"] == "zoo"] == "not run: FISHEREM_DATA does not hold it").all()
+
+
+def test_table_4_divides_the_paper_by_ours():
+    records = {
+        job: {"seconds": 3.0, "fit_seconds": 2.0, "accuracy": 0.8, "n_variables": 9} for job in table4.jobs(QUICK)
+    }
+    slow = next(job for job in records if job.arguments[0] == "Selvarclust")
+    records[slow] = {"seconds": 10.0, "failed": "not finished within 10 s"}
+    found = table4.table(QUICK, records).set_index("method")
+    assert found.loc["sparseFEM-1", "times_faster"] == pytest.approx(729.04 / 2)
+    assert found.loc["Selvarclust", "reason"] == "not finished within 10 s"
+    assert "194 to 1479" in reading.of_table_4(found.reset_index())[0]
+    assert table4.matrix_product(50)["fit_seconds"] > 0
+
+
+def test_timings_are_of_real_fits(real_table):
+    real_table("usps358")
+    record = Job(protocols.timing, ("sparseFEM-3", 0))()
+    assert 0 < record["fit_seconds"] <= record["seconds"]
+    assert record["accuracy"] > 0.8
+    assert record["n_variables"] <= 16
+
+
+def test_cells_of_text():
+    assert cell(0.1234, 0.01) == "0.123 ± 0.010"
+    assert cell(np.nan) == ""
+    assert cell(2.0, np.nan, 1) == "2.0"
+    assert signed(0.5) == "+0.500"
