@@ -19,7 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.py", "**/.*"]
+exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.py", "**/.*", "results/*"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
