@@ -82,7 +82,7 @@ def test_a_replication_is_what_a_user_would_get():
 
 def test_the_protocol_of_table_3_on_iris():
     """Random starts, the model by mean BIC, the level by mean BIC: with the estimators, one fit at a time."""
-    records = {job: job() for job in table3.first_jobs(TINY)}
+    records = {job: job() for job in [*table3.first_jobs(TINY), *table3.rival_jobs(TINY)]}
     records |= {job: job() for job in table3.second_jobs(TINY, records)}
     found = table3.table(TINY, records).set_index("method")
     from sklearn.utils import check_random_state

@@ -29,6 +29,6 @@ class Plan:
 
 # The levels are shares of the l1 norm; the paper does not list its own. 1 is the dense solution.
 FULL = Plan(
-    "full", 25, tuple(DATA), 20, tuple(MODELS), (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0), 600.0
+    "full", 25, tuple(DATA), 20, tuple(MODELS), (0.05, 0.1, 0.2, 0.3, 0.6, 1.0), 600.0
 )  # fmt: skip
 QUICK = Plan("quick", 2, ("iris", "wine", "zoo"), 3, ("DkBk", "DB", "AkjB", "AkB"), (0.1, 0.3, 1.0), 10.0)

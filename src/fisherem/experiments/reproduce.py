@@ -77,10 +77,12 @@ def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> di
         found |= complete(table4.jobs(plan), records, 1, bar)
     jobs = table2.jobs(plan) if "table2" in parts else []
     jobs += table3.first_jobs(plan) if "table3" in parts else []
-    jobs += figures.jobs(plan) if "figures" in parts else []
     found |= complete(jobs, records, n_jobs, bar)
+    if "figures" in parts:
+        found |= complete(figures.jobs(plan), records, n_jobs, bar)
     if "table3" in parts:
         found |= complete(table3.second_jobs(plan, found), records, n_jobs, bar)
+        found |= complete(table3.rival_jobs(plan), records, n_jobs, bar)
     return found
 
 
