@@ -78,6 +78,7 @@ FLOW = [
     "plots.search",
     "plots.selection",
     "plots.stability",
+    "plots.variables",
     "plots",
     "page.text",
     "page.rows",
