@@ -9,7 +9,7 @@ import numpy as np
 from .cube import Cube
 from .extras import need
 
-__all__ = ["fold_pixels", "read_matlab", "read_npy"]
+__all__ = ["fold_pixels", "load_array", "read_matlab", "read_npy"]
 
 
 def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
@@ -99,10 +99,16 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     return _as_cube(array, shape, order, path)
 
 
+def load_array(path: Path) -> np.ndarray:
+    """The array of a .npy file, mapped into memory; never an object that would have to be unpickled."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
+
+
 def read_npy(path: Path, *, shape=None, order="C") -> Cube:
     """Mapped into memory."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
-    return _as_cube(np.asarray(array), shape, order, path)
+    return _as_cube(load_array(path), shape, order, path)

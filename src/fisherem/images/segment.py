@@ -23,7 +23,7 @@ def segment(
     n_clusters,
     *,
     model="AkjB",
-    method: str | None = "two-step",
+    method: str | None = "svd",
     sparsity=0.1,
     spatial: float | str = 0,
     neighbours: int = 4,
@@ -44,7 +44,8 @@ def segment(
     source : Cube, array (rows x columns x bands) or path of a file that `read` knows
     n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. With several
-        n_clusters, sparsity "auto" chooses it too, and model may be a list
+        n_clusters, sparsity "auto" chooses it too, and model may be a list. The default method is "svd" (Algorithm 3):
+        neighbouring bands say nearly the same, and "two-step" then keeps 8 bands of one scene and 237 of the next
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
