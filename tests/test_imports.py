@@ -51,6 +51,7 @@ FLOW = [
     "persistence",
     "tables",
     "outputs",
+    "images.lines",
     "images.cube",
     "datasets.scene",
     "rivals.base",
