@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..engine.prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
@@ -54,12 +55,22 @@ def segment(
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
+    # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
+    # each other on products of this size, the longer the busier the machine.
+    with threadpool_limits(1):
+        return _segment(
+            cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
+            cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
+            criterion=criterion, settings={"n_init": n_init, "random_state": random_state, **options},
+        )  # fmt: skip
+
+
+def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, settings):
     strength = _strength(spatial)
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
-    cleaned = clean(cube, bands=bands, mask=mask, clip=clip, normalise=normalise, standardise=standardise)
+    cleaned = clean(cube, **cleaning)
     prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
-    settings = {"n_init": n_init, "random_state": random_state, **options}
     search = None
     if isinstance(n_clusters, (int, np.integer)):
         estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
@@ -73,7 +84,7 @@ def segment(
             sparsities=sparsity if isinstance(sparsity, str) else [sparsity],
             criterion=criterion,
             axis_weights=("equal", "relevance") if sparsity == "auto" else None,
-            n_jobs=options.get("n_jobs"),
+            n_jobs=settings.get("n_jobs"),
         )
     fitter._check_parameters()
     fitter.n_features_in_ = cleaned.rows.shape[1]
@@ -115,5 +126,6 @@ def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:
     """out[k, b] = sum_i t[k, i] value[i, b] / sum_i t[k, i], before any normalisation."""
     sums = np.zeros((len(posteriors), len(cleaned.bands)))
     for part in cleaned.source.chunks():
-        sums += posteriors[:, part] @ cleaned.source.reflectance(part)
+        values = cleaned.source.reflectance(part)
+        sums += posteriors[:, part].astype(values.dtype) @ values
     return sums / posteriors.sum(axis=1, keepdims=True)
