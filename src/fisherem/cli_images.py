@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .cli_common import InputError, cluster_range, friendly
+from .cli_common import InputError, cluster_range, friendly, quiet_warnings
 
 __all__ = ["segment"]
 
@@ -37,6 +37,7 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
     from .images import segment as run
     from .outputs import output_folder
 
+    quiet_warnings()
     cube = read(image, variable=variable, shape=_shape(shape))
     with output_folder(output) as new:
         found = run(

@@ -190,6 +190,13 @@ def _edit(old, new):
         (_edit("lines = 12", "lines = many"), ValueError, "'lines' must be a whole number"),
         (_edit("bands = 24\n", ""), ValueError, "'bands' must be a whole number; it is missing"),
         (_edit("ENVI\n", "nonsense\n"), ValueError, "not an ENVI header"),
+        (_edit("samples = 9", "samples = 0"), ValueError, "must be at least 1"),
+        (_edit("lines = 12", "lines = -12"), ValueError, "must be at least 1"),
+        (_edit("byte order = 0", "byte order = 7"), ValueError, "byte order must be 0 or 1"),
+        (_edit("byte order = 0", "wavelength = { 1, x }"), ValueError, "a.hdr: 'wavelength' must be numbers"),
+        (_edit("byte order = 0", "data ignore value = none"), ValueError, "'data ignore value' must be numbers"),
+        (_edit("byte order = 0", "reflectance scale factor = 0"), ValueError, "must be above 0"),
+        (_edit("byte order = 0", "reflectance scale factor = inf"), ValueError, "must be finite"),
         (lambda p: p.unlink(), FileNotFoundError, "there is no"),
     ],
 )

@@ -3,8 +3,8 @@
     row[i, b] = clip(value[pixel i, band b]) / |clip(value[pixel i, :])|        optionally (row - mean_b) / deviation_b
 
 Dividing each pixel by its norm is the default, clipping at 10 robust deviations too; standardising is not. Agreement
-with the truth of sparse Fisher-EM (two-step, AkjB, 0.1; svd alike): Samson 0.70 as it is, 0.85 standardised, 0.97 normalised,
-0.98 both; the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The CRISM tile has
+with the truth of sparse Fisher-EM (two-step, AkjB, 0.1): Samson 0.70 as it is, 0.85 standardised, 0.97 normalised,
+0.98 both, and the same by svd; the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The CRISM tile has
 no truth, and decides nothing (docs/images.md). Light and slope multiply a whole spectrum: they are
 most of the variance of a scene and say nothing about what the ground is made of; the norm takes them away.
 Standardising gives quiet bands the weight of the others and selects more of them for nothing.
