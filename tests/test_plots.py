@@ -124,3 +124,42 @@ def test_stability_display():
     assert data.bound == pytest.approx(4 / (0.8 * 3))
     assert "refits agree 0.60" in data.plot().ax_.get_title()
     plt.close("all")
+
+
+def test_loadings_hold_the_selected_variables_largest_first(fitted):
+    from fisherem.plots import LoadingsDisplay
+
+    model, X = fitted
+    data = LoadingsDisplay.from_estimator(model, names=[f"v{j}" for j in range(13)])
+    assert sorted(data.names) == sorted(f"v{j}" for j in np.flatnonzero(model.support_))
+    np.testing.assert_array_equal(data.loadings, model.loadings_[[int(n[1:]) for n in data.names]])
+    assert (np.diff(np.linalg.norm(data.loadings, axis=1)) <= 0).all()
+    assert (data.n_selected, data.n_variables) == (model.support_.sum(), 13)
+    assert LoadingsDisplay.from_estimator(model, n_variables=2).loadings.shape == (2, 2)
+    drawn = LoadingsDisplay.from_estimator(model, n_variables=2).plot().ax_
+    assert len(drawn.patches) == 4
+    assert "the 2 largest shown" in drawn.get_title()
+    with pytest.raises(ValueError, match="no axes"):
+        LoadingsDisplay.from_estimator(FisherEM(1).fit(X))
+    plt.close("all")
+
+
+def test_profiles_are_means_in_standard_deviations(fitted, wine):
+    from fisherem.plots import ProfilesDisplay
+
+    model, X = fitted
+    plain = ProfilesDisplay.from_estimator(model)
+    np.testing.assert_array_equal(plain.values, model.means_)
+    np.testing.assert_array_equal(plain.selected, model.support_)
+    moved = ProfilesDisplay.from_estimator(model, X)
+    np.testing.assert_allclose(moved.values * X.std(axis=0) + X.mean(axis=0), model.means_)
+    constant = np.column_stack([X, np.full(len(X), 7.3)])
+    with pytest.warns(UserWarning, match="constant"):
+        other = FisherEM(3, random_state=0, n_init=1).fit(constant)
+    np.testing.assert_array_equal(ProfilesDisplay.from_estimator(other, constant).values[:, -1], 0)
+    with pytest.raises(ValueError, match="13 columns"):
+        ProfilesDisplay.from_estimator(model, X[:, :4])
+    ax = moved.plot().ax_
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], moved.values)
+    assert len(ax.patches) == model.support_.sum()
+    plt.close("all")

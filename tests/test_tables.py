@@ -78,6 +78,31 @@ def test_quotes_headless_and_encodings(tmp_path):
     assert list(read_table(path).X.columns) == ["a", "b"]
 
 
+def test_names_of_rows_as_r_and_pandas_write_them(frame, tmp_path):
+    path = tmp_path / "t.csv"
+    frame.index = [f"r{i}" for i in range(30)]
+    frame.to_csv(path)
+    table = read_table(path)
+    assert list(table.X.columns) == ["Mg", "Al 2", "K"]
+    assert table.ids[3] == "r3"
+    assert any("taken as the names of the rows" in note for note in table.notes)
+    frame.to_excel(tmp_path / "t.xlsx")
+    assert read_table(tmp_path / "t.xlsx").ids[3] == "r3"
+    assert read_table(path, id_column="K", drop=["(row)"]).X.shape == (30, 2)
+
+
+def test_unicode_text_of_spreadsheets(frame, tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(frame.to_csv(sep="\t", index=False).encode("utf-16"))
+    pd.testing.assert_frame_equal(read_table(path).X, frame)
+
+
+def test_numbers_too_large_are_shown_as_they_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n1e400,3\n")
+    refused(path, "line 3, column 'a': 'inf' is not a finite number")
+
+
 def test_files_that_are_not_what_they_say(frame, tmp_path):
     path = tmp_path / "t.csv"
     refused(path, "no such file")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from . import __version__
-from .cli_common import InputError, cluster_range, friendly
+from .cli_common import InputError, cluster_range, friendly, quiet_warnings
 from .cli_images import segment
 from .cli_reproduce import reproduce
 
@@ -142,15 +142,6 @@ def _show(result: dict, notes, as_json: bool, quiet: bool) -> None:
     click.echo(f"report: {Path(result['folder']) / 'report.html'}")
 
 
-def _quiet_warnings():
-    import warnings
-
-    def show(message, category, filename, lineno, file=None, line=None):
-        click.echo(f"note: {message}", err=True)
-
-    warnings.showwarning = show
-
-
 # -- commands ------------------------------------------------------------------------------------------------------
 
 
@@ -167,7 +158,7 @@ def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, m
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
     from .outputs import output_folder
 
-    _quiet_warnings()
+    quiet_warnings()
     with output_folder(output):  # fail before the work if the folder cannot be written
         pass
     table, X, scaler = _read(data, id_column, label_column, drop, scale)
@@ -194,7 +185,7 @@ def search(data, id_column, label_column, drop, clusters, models, criterion, joi
     from .outputs import output_folder
     from .search import ModelSearch
 
-    _quiet_warnings()
+    quiet_warnings()
     with output_folder(output):
         pass
     table, X, scaler = _read(data, id_column, label_column, drop, scale)
@@ -283,7 +274,7 @@ def compare(data, id_column, label_column, drop, clusters, methods, scale, outpu
     """Fit several methods to the table DATA and put their results side by side."""
     from .comparison import compare as run
 
-    _quiet_warnings()
+    quiet_warnings()
     table, X, _ = _read(data, id_column, label_column, drop, scale)
     found = run(X, table.labels, "all" if methods == "all" else methods.split(","), clusters)
     click.echo(found.table.round(3).to_string(index=False, na_rep=""))

@@ -6,7 +6,7 @@ import functools
 
 import click
 
-__all__ = ["FailedError", "InputError", "cluster_range", "friendly"]
+__all__ = ["FailedError", "InputError", "cluster_range", "friendly", "quiet_warnings"]
 
 
 class InputError(click.ClickException):
@@ -33,7 +33,7 @@ def friendly(command):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
-            raise InputError(f"{error.filename or error}: {error.strerror or 'cannot be read'}") from None
+            raise InputError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
         except (ValueError, TypeError) as error:
             from .engine.multistart import FitError
 
@@ -58,3 +58,13 @@ def cluster_range(ctx, param, value):
     if not numbers or min(numbers) < 2:
         raise click.BadParameter(f"numbers of groups start at 2; got {value!r}")
     return numbers
+
+
+def quiet_warnings() -> None:
+    """Warnings as one line on standard error, without the place in the code."""
+    import warnings
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        click.echo(f"note: {message}", err=True)
+
+    warnings.showwarning = show

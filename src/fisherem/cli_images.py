@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .cli_common import InputError, cluster_range, friendly
+from .cli_common import InputError, cluster_range, friendly, quiet_warnings
 
 __all__ = ["segment"]
 
@@ -17,7 +17,7 @@ __all__ = ["segment"]
 @click.option("-k", "--clusters", callback=cluster_range, required=True, help="Number of groups, or 2:8 to choose.")
 @click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True)
 @click.option("--model", default="AkjB", show_default=True)
-@click.option("--method", type=click.Choice(["two-step", "regression", "svd"]), default="two-step", show_default=True)
+@click.option("--method", type=click.Choice(["two-step", "regression", "svd"]), default="svd", show_default=True)
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
 @click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
 @click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
@@ -32,11 +32,12 @@ __all__ = ["segment"]
 @friendly
 def segment(image, clusters, sparsity, model, method, bands, mask, spatial, normalise, standardise, variable, shape,
             seed, output, as_json, quiet):  # fmt: skip
-    """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands and spectra."""
+    """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
     from .images import read
     from .images import segment as run
     from .outputs import output_folder
 
+    quiet_warnings()
     cube = read(image, variable=variable, shape=_shape(shape))
     with output_folder(output) as new:
         found = run(
@@ -46,7 +47,7 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
         )  # fmt: skip
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
-    chosen = [str(w) for w in _band_names(found)]
+    chosen = [str(name) for name in _band_names(found)]
     result = {
         "n_clusters": int(found.n_clusters),
         "bands": chosen,
@@ -58,7 +59,7 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
         click.echo(json.dumps(result))
     elif not quiet:
         click.echo(f"{result['cleaning']}\n{result['n_clusters']} groups by {len(chosen)} bands: {', '.join(chosen)}")
-        click.echo(f"maps: {output / 'labels.png'}")
+        click.echo(f"report: {output / 'report.html'}")
 
 
 def _shape(text):
@@ -79,8 +80,7 @@ def _number(text):
 
 
 def _band_names(found):
-    """Wavelengths of the selected bands, or their numbers where the file has none."""
-    import numpy as np
-
-    selected = np.flatnonzero(found.support)
-    return selected if found.wavelengths is None else np.round(np.asarray(found.wavelengths)[selected], 4)
+    """Wavelengths of the selected bands with their unit, or their numbers (from 1, as in bands.csv)."""
+    if found.wavelengths is None:
+        return [int(j) + 1 for j in found.selected_bands]
+    return [f"{found.wavelengths[j]:.5g} {found.cube.units}".strip() for j in found.selected_bands]

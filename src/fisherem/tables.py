@@ -43,6 +43,11 @@ def read_table(path, *, id_column=None, label_column=None, drop=(), only=None) -
     if reader is None:
         raise TableError(f"{path}: unknown kind of file {kind!r}; known are {', '.join(_READERS)} (CSV also as .gz)")
     frame, notes, first_line = reader(path)
+    if frame.shape[1] > 1 and frame.columns[0] in ("", "Unnamed: 0"):  # as R and pandas write the rows' names
+        frame = frame.rename(columns={frame.columns[0]: "(row)"})
+        if id_column is None:
+            id_column = "(row)"
+            notes.append("the first column has no name and was taken as the names of the rows")
     return _split(path, frame, notes, first_line, id_column, label_column, list(drop), only)
 
 
@@ -52,7 +57,8 @@ def read_table(path, *, id_column=None, label_column=None, drop=(), only=None) -
 def _text(path: Path):
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
-        text = raw.decode("utf-8-sig")
+        # spreadsheets write "Unicode text" in UTF-16; its byte-order mark is no UTF-8
+        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
     except (OSError, EOFError) as error:
@@ -218,4 +224,4 @@ def _numeric(path: Path, column: pd.Series, first_line: int) -> np.ndarray:
             f"{path}: column {column.name!r} holds text ({cell!r}, ...); "
             f"use --drop, --id-column or --label-column {column.name!r}"
         )
-    raise TableError(f"{where}: {cell!r} is not a finite number; mend the cell or remove the row")
+    raise TableError(f"{where}: {str(cell)!r} is not a finite number; mend the cell or remove the row")

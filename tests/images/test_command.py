@@ -3,10 +3,14 @@
 import json
 
 import numpy as np
+import pytest
+import scipy.io
 from click.testing import CliRunner
 
 from fisherem.cli import main
 from fisherem.datasets import mars_like
+
+from .files import write_envi, write_mat73
 
 
 def run(*arguments, code=0):
@@ -22,9 +26,77 @@ def test_a_cube_becomes_maps_bands_and_spectra(tmp_path):
     out = tmp_path / "out"
     result = json.loads(run(tmp_path / "scene.npy", "-k", 3, "-o", out, "--json"))
     assert result["n_clusters"] == 3
-    assert {"labels.png", "labels.hdr", "labels.tif", "spectra.csv", "bands.csv"} <= {p.name for p in out.iterdir()}
+    assert sorted(p.name for p in out.iterdir()) == [
+        "bands.csv", "cleaning.txt", "labels.hdr", "labels.img", "labels.png", "labels.tif", "report.html",
+        "spectra.csv", "spectra.png", "uncertainty.png", "uncertainty.tif",
+    ]  # fmt: skip
     assert 0 < len(result["bands"]) < 60
-    assert "3 groups by" in run(tmp_path / "scene.npy", "-k", 3, "-o", out)
+    shown = run(tmp_path / "scene.npy", "-k", 3, "-o", out)
+    assert "3 groups by" in shown
+    assert f"report: {out / 'report.html'}" in shown
+
+
+def test_a_range_of_numbers_chooses_one(tmp_path):
+    scene = mars_like(rows=30, cols=24, bands=40, n_classes=3, seed=0)
+    path = write_envi(tmp_path / "scene.hdr", scene.cube.data, wavelength=scene.wavelengths, data_ignore_value=-9999)
+    out = tmp_path / "out"
+    result = json.loads(run(path, "-k", "2:4", "-o", out, "--json"))
+    assert result["n_clusters"] in (2, 3, 4)
+    assert "K from 2 to 4" in (out / "report.html").read_text()
+    assert result["bands"][0].endswith("um")
+
+
+def break_header(path):
+    path.write_text(path.read_text().replace("data type = 4", "data type = 99"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda p: p.with_suffix(".img").unlink(), "no data file beside it"),
+        (lambda p: p.with_suffix(".img").write_bytes(b"short"), "shorter than its header says"),
+        (break_header, "data type 99 is unknown"),
+    ],
+    ids=["no data", "short", "type"],
+)
+def test_bad_envi_files_are_one_line_and_exit_code_2(tmp_path, plain, damage, message):
+    path = write_envi(tmp_path / "scene.hdr", plain[0])
+    damage(path)
+    out = run(path, "-k", 2, "-o", tmp_path / "out", code=2)
+    assert message in out
+    assert out.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [({"V": np.ones((9, 24))}, "holds no 3-D array; it has: V 9 x 24"),
+     ({"a": np.ones((3, 4, 5)), "b": np.ones((4, 4, 5))}, "variable= among a 3 x 4 x 5, b 4 x 4 x 5")],
+    ids=["none", "two"],
+)  # fmt: skip
+def test_bad_matlab_files_are_one_line_and_exit_code_2(tmp_path, arrays, message):
+    scipy.io.savemat(tmp_path / "a.mat", arrays)
+    write_mat73(tmp_path / "b.mat", **arrays)
+    for name in ("a.mat", "b.mat"):
+        out = run(tmp_path / name, "-k", 2, "-o", tmp_path / "out", code=2)
+        assert message in out
+        assert out.count("\n") == 1
+
+
+def test_pixels_and_masks_that_cannot_be_used(tmp_path, plain):
+    write_envi(tmp_path / "empty.hdr", np.full((4, 5, 6), -1.0, np.float32), data_ignore_value=-1)
+    out = run(tmp_path / "empty.hdr", "-k", 2, "-o", tmp_path / "out", code=2)
+    assert "all pixels are invalid" in out
+    assert list((tmp_path / "out").iterdir()) == []
+    write_envi(tmp_path / "a.hdr", plain[0])
+    np.save(tmp_path / "mask.npy", np.ones((3, 3), bool))
+    out = run(tmp_path / "a.hdr", "-k", 2, "--mask", tmp_path / "mask.npy", "-o", tmp_path / "out", code=2)
+    assert "the mask must have the cube's rows x columns (12, 9); got (3, 3)" in out
+    assert "there is no file" in run(tmp_path / "a.hdr", "-k", 2, "--mask", tmp_path / "no.npy", code=2)
+    (tmp_path / "text.npy").write_text("hello")
+    for damaged in (("a.hdr", "--mask", tmp_path / "text.npy"), ("text.npy",)):
+        out = run(tmp_path / damaged[0], "-k", 2, *damaged[1:], "-o", tmp_path / "out", code=2)
+        assert "text.npy" in out
 
 
 def test_bad_files_are_one_line_and_exit_code_2(tmp_path):

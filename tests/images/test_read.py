@@ -97,6 +97,77 @@ def test_every_format_gives_the_identical_map(tmp_path, plain):
         np.testing.assert_array_equal(found.support, expected.support)
 
 
+@pytest.fixture
+def all_large(monkeypatch):
+    """As if every file were too large to be read at once, in groups of few lines."""
+    for name in ("geotiff", "arrays"):
+        monkeypatch.setattr(import_module(f"fisherem.images.{name}"), "READ_WHOLE_BYTES", 0)
+    lines = import_module("fisherem.images.lines")
+    monkeypatch.setattr(lines, "_GROUP_BYTES", 2500)
+    monkeypatch.setattr(lines, "_KEPT", 2)
+    return lines.LazyLines
+
+
+LAYOUTS_TIF = {
+    "strips": {},
+    "tiles": {"tiled": True, "blockxsize": 16, "blockysize": 16},
+    "packed": {"compress": "lzw"},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS_TIF)
+def test_large_geotiffs_stay_on_disk(tmp_path, all_large, layout):
+    array = np.random.default_rng(0).integers(0, 999, size=(37, 21, 6)).astype(np.uint16)
+    path = write_tif(tmp_path / "a.tif", array, transform=Affine(1, 0, 5, 0, -1, 5), **LAYOUTS_TIF[layout])
+    _assert_lazy(read(path), array, all_large)
+
+
+def test_large_geotiffs_with_scales_of_their_own(tmp_path, all_large):
+    import rasterio
+
+    array = np.random.default_rng(0).integers(1, 999, size=(37, 21, 3)).astype(np.int16)
+    array[3, 4, 1] = -5
+    path = write_tif(tmp_path / "a.tif", array, nodata=-5, transform=Affine(1, 0, 5, 0, -1, 5))
+    with rasterio.open(path, "r+") as file:
+        file.scales, file.offsets = (1.0, 0.5, 2.0), (0.0, 0.0, 7.0)
+    expected = array * [1.0, 0.5, 2.0] + [0.0, 0.0, 7.0]
+    expected[3, 4, 1] = np.nan
+    _assert_lazy(read(path), expected, all_large)
+
+
+def test_large_matlab_files_stay_on_disk(tmp_path, all_large):
+    import h5py
+
+    array = np.random.default_rng(0).normal(size=(37, 21, 6))
+    _assert_lazy(read(write_mat73(tmp_path / "a.mat", cube=array)), array, all_large)
+    with h5py.File(tmp_path / "b.mat", "w") as file:
+        file.create_dataset("cube", data=array.T, chunks=(2, 5, 8), compression="gzip")
+    _assert_lazy(read(tmp_path / "b.mat"), array, all_large)
+    with pytest.raises(ValueError, match=r"shape=\(3, 4\) was asked for; the array has \(37, 21\)"):
+        read(tmp_path / "b.mat", shape=(3, 4), variable="cube")
+
+
+def _assert_lazy(cube, array, kind):
+    assert isinstance(cube.data, kind)
+    flat = array.reshape(-1, array.shape[2])
+    np.testing.assert_array_equal(cube.data, array)
+    for key in (slice(0, 0), slice(3, 11), slice(20, 700), slice(500, None), np.array([776, 0, 5, 5])):
+        np.testing.assert_array_equal(cube.pixels[key], flat[key])
+    assert len(cube.data._groups) <= 2
+    with pytest.raises(IndexError, match="step of 1"):
+        cube.data[::2]
+
+
+def test_lazy_files_give_the_identical_map(tmp_path, plain, all_large):
+    array = plain[0]
+    expected = segment(array, 2)
+    write_tif(tmp_path / "a.tif", array, transform=Affine(1, 0, 5, 0, -1, 5))
+    for path in (tmp_path / "a.tif", write_mat73(tmp_path / "v73.mat", cube=array)):
+        found = segment(path, 2)
+        assert isinstance(found.cube.data, all_large)
+        np.testing.assert_array_equal(found.posteriors, expected.posteriors)
+
+
 # -- bad files ---------------------------------------------------------------------------------------------------------
 
 
@@ -119,6 +190,13 @@ def _edit(old, new):
         (_edit("lines = 12", "lines = many"), ValueError, "'lines' must be a whole number"),
         (_edit("bands = 24\n", ""), ValueError, "'bands' must be a whole number; it is missing"),
         (_edit("ENVI\n", "nonsense\n"), ValueError, "not an ENVI header"),
+        (_edit("samples = 9", "samples = 0"), ValueError, "must be at least 1"),
+        (_edit("lines = 12", "lines = -12"), ValueError, "must be at least 1"),
+        (_edit("byte order = 0", "byte order = 7"), ValueError, "byte order must be 0 or 1"),
+        (_edit("byte order = 0", "wavelength = { 1, x }"), ValueError, "a.hdr: 'wavelength' must be numbers"),
+        (_edit("byte order = 0", "data ignore value = none"), ValueError, "'data ignore value' must be numbers"),
+        (_edit("byte order = 0", "reflectance scale factor = 0"), ValueError, "must be above 0"),
+        (_edit("byte order = 0", "reflectance scale factor = inf"), ValueError, "must be finite"),
         (lambda p: p.unlink(), FileNotFoundError, "there is no"),
     ],
 )

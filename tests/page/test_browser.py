@@ -53,6 +53,19 @@ def pages(tmp_path_factory, wines, three, four, search):
     return {page.stem: page for page in folder.iterdir()}
 
 
+@pytest.fixture(scope="module")
+def image_pages(tmp_path_factory):
+    """Name -> file of the page of a segmented image: a plain one, and a chosen number of groups with many bands."""
+    from fisherem import datasets
+    from fisherem.images import segment
+
+    folder = tmp_path_factory.mktemp("images")
+    scene = datasets.mars_like(40, 30, 60, 8, n_bad_bands=2)
+    segment(scene.cube, 8).report(folder / "eight.html")
+    segment(scene.cube, [2, 3], method=None, n_jobs=1).report(folder / "chosen.html", title="<script>x</script>" * 4)
+    return {page.stem: page for page in folder.iterdir()}
+
+
 def visit(browser, page: Path, width=1400, dark=False):
     browser.get_log("browser")
     browser.get_log("performance")
@@ -84,10 +97,8 @@ def point_at(browser, element):
     ActionChains(browser).move_to_element(element).perform()
 
 
-@pytest.mark.parametrize("name", ["three", "four", "search", "hostile"])
-@pytest.mark.parametrize("width", [400, 1400])
-def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name, width):
-    visit(browser, pages[name], width)
+def assert_loads_alone_and_fits(browser):
+    """No console message, nothing from a network, no sideways scrolling."""
     assert browser.get_log("browser") == []
     addresses = [
         message["params"]["request"]["url"]
@@ -97,7 +108,55 @@ def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name
     assert {a.split(":")[0] for a in addresses} <= {"file", "data"}
     wide, room = browser.execute_script("const e = document.documentElement; return [e.scrollWidth, e.clientWidth]")
     assert wide <= room
+
+
+@pytest.mark.parametrize("name", ["three", "four", "search", "hostile"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name, width):
+    visit(browser, pages[name], width)
+    assert_loads_alone_and_fits(browser)
     assert len(browser.find_elements(By.CSS_SELECTOR, "#plot .point")) == 178
+
+
+@pytest.mark.parametrize("name", ["eight", "chosen"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_page_of_an_image_loads_and_fits(browser, image_pages, name, width):
+    visit(browser, image_pages[name], width)
+    assert_loads_alone_and_fits(browser)
+    for which in ("label-map", "uncertainty-map"):
+        image = browser.find_element(By.ID, which)
+        assert browser.execute_script("return [arguments[0].naturalWidth, arguments[0].naturalHeight]", image) == [
+            30,
+            40,
+        ]
+        shown = image.rect
+        assert shown["width"] > 200  # small images are enlarged, in their own proportions
+        assert shown["height"] / shown["width"] == pytest.approx(4 / 3, abs=0.02)
+    assert browser.find_element(By.CSS_SELECTOR, ".narrow" if width == 400 else ".wide").is_displayed()
+
+
+def test_the_map_takes_the_colours_of_the_page(browser, image_pages):
+    """The dark page has other colours: the map must have those of its legend in both."""
+
+    def colours():
+        return browser.execute_script("""
+            const image = document.getElementById("label-map"), canvas = document.createElement("canvas");
+            canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+            const context = canvas.getContext("2d"); context.drawImage(image, 0, 0);
+            const data = context.getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
+            for (let i = 0; i < data.length; i += 4)
+                if (data[i + 3]) seen.add(`rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+            const swatches = [...document.querySelectorAll("#map .swatch")];
+            return [[...seen].sort(), swatches.map((s) => getComputedStyle(s).backgroundColor).sort()];
+        """)
+
+    found = []
+    for dark in (False, True):
+        visit(browser, image_pages["eight"], dark=dark)
+        on_map, in_legend = colours()
+        assert on_map == in_legend
+        found.append(on_map)
+    assert found[0] != found[1]
 
 
 def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):

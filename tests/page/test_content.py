@@ -165,7 +165,8 @@ def test_stability(three, wines):
 
 
 @pytest.mark.parametrize("which", ["three", "search"])
-def test_the_python_code_runs_and_gives_the_same_groups(which, wines, request):
+def test_the_python_code_runs_and_gives_the_same_groups(which, wines, request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves a model file
     X, _ = wines
     model = request.getfixturevalue(which)
     scope = {"X": X, "X_new": X}

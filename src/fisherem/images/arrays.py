@@ -8,8 +8,9 @@ import numpy as np
 
 from .cube import Cube
 from .extras import need
+from .lines import READ_WHOLE_BYTES, LazyLines
 
-__all__ = ["fold_pixels", "read_matlab", "read_npy"]
+__all__ = ["Hdf5Lines", "fold_pixels", "load_array", "read_matlab", "read_npy"]
 
 
 def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
@@ -53,9 +54,13 @@ def _as_cube(array: np.ndarray, shape, order, path: Path) -> Cube:
             f"{path.name}: expected rows x columns x bands, or a table of pixels with shape=(rows, columns); "
             f"got an array of shape {array.shape}"
         )
-    if shape is not None and array.shape[:2] != tuple(shape):
-        raise ValueError(f"{path.name}: shape={tuple(shape)} was asked for; the array has {array.shape[:2]}")
+    _check_shape(array.shape, shape, path)
     return Cube(array, path=str(path))
+
+
+def _check_shape(found: tuple[int, ...], shape, path: Path) -> None:
+    if shape is not None and found[:2] != tuple(shape):
+        raise ValueError(f"{path.name}: shape={tuple(shape)} was asked for; the array has {found[:2]}")
 
 
 def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
@@ -82,27 +87,55 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
     return _as_cube(array, shape, order, path)
 
 
+class Hdf5Lines(LazyLines):
+    """A cube of a v7.3 file, which is bands x columns x rows there, in chunks that may be packed."""
+
+    def __init__(self, dataset):
+        rows = (dataset.chunks or (1, 1, 1))[2]
+        super().__init__(tuple(reversed(dataset.shape)), dataset.dtype, unit=rows)
+        self.dataset = dataset
+
+    def _read(self, first: int, stop: int) -> np.ndarray:
+        try:
+            return self.dataset[:, :, first:stop].transpose(2, 1, 0)
+        except OSError as error:
+            raise ValueError(f"{Path(self.dataset.file.filename).name} is damaged or incomplete: {error}") from error
+
+
 def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     h5py = need("h5py", "reading MATLAB v7.3 files")
     try:
         file = h5py.File(path, "r")
     except OSError as error:
         raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {error}") from error
+    # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
+    found = {
+        name: tuple(reversed(item.shape))
+        for name, item in file.items()
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
+    }
+    dataset = file[_choose(found, variable, shape, path.name)]
+    if dataset.ndim == 3 and dataset.size * dataset.dtype.itemsize > READ_WHOLE_BYTES:
+        _check_shape(tuple(reversed(dataset.shape)), shape, path)
+        return Cube(Hdf5Lines(dataset), path=str(path))
     with file:
-        # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
-        found = {
-            name: tuple(reversed(item.shape))
-            for name, item in file.items()
-            if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
-        }
-        array = file[_choose(found, variable, shape, path.name)][...].T
+        try:
+            array = dataset[...].T
+        except OSError as error:
+            raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
     return _as_cube(array, shape, order, path)
+
+
+def load_array(path: Path) -> np.ndarray:
+    """The array of a .npy file, mapped into memory; never an object that would have to be unpickled."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
 
 
 def read_npy(path: Path, *, shape=None, order="C") -> Cube:
     """Mapped into memory."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
-    return _as_cube(np.asarray(array), shape, order, path)
+    return _as_cube(load_array(path), shape, order, path)

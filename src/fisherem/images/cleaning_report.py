@@ -47,19 +47,16 @@ class CleaningReport:
     def brief(self) -> str:
         return ", ".join(f"{count} {what}" for what, count in self.lines()) or "nothing left out"
 
+    def done(self) -> list[str]:
+        """What was done to the values that were used."""
+        table = [("each pixel divided by its norm", self.normalised), ("each band standardised", self.standardised)]
+        return [what for what, on in table if on]
+
     def __str__(self) -> str:
-        done = [
-            w
-            for w, on in (
-                ("each pixel divided by its norm", self.normalised),
-                ("each band standardised", self.standardised),
-            )
-            if on
-        ]
         return "\n".join(
             [
                 f"{self.used_pixels} of {self.n_pixels} pixels and {self.used_bands} of {self.n_bands} bands used",
                 *(f"  {count:>8} {what}" for what, count in self.lines()),
-                *(f"  {what}" for what in done),
+                *(f"  {what}" for what in self.done()),
             ]
         )

@@ -1,7 +1,8 @@
 """The cube: rows x columns x bands, read a few lines at a time, with all that its file says about it.
 
 `Pixels` is the same data as a table: pixel i = row * columns + column, out[i, b] = data[row, column, b] / scale. Every
-interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more.
+interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more;
+large files that are packed are read as `LazyLines`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from .lines import LazyLines
 
 __all__ = ["Cube", "Georeference", "Pixels", "as_cube"]
 
@@ -28,8 +31,8 @@ class Pixels:
 
     ndim = 2
 
-    def __init__(self, view: np.ndarray, scale: float = 1.0):
-        self.view, self.scale = view, scale  # view: rows x columns x bands, any strides
+    def __init__(self, view: np.ndarray | LazyLines, scale: float = 1.0):
+        self.view, self.scale = view, scale  # view: rows x columns x bands, any strides, or read line by line
         rows, columns, bands = view.shape
         self.columns = columns
         self.shape = (rows * columns, bands)
@@ -66,14 +69,15 @@ class Georeference:
 
 @dataclass(frozen=True)
 class Cube:
-    """rows x columns x bands (a strided view; on disk where the format allows) and what the file says about it.
+    """rows x columns x bands (a strided view, on disk where the format allows, or `LazyLines` of a large file that has
+    to be unpacked) and what the file says about it.
 
     wavelengths (bands) in `units` ("um", "nm" or "") · band_names (bands) · bad_bands (bool, bands) ·
     mask (bool, rows x columns, True for pixels to use) · fill_value, as stored · scale_factor, what stored values are
     divided by · georeference · path.
     """
 
-    data: np.ndarray = field(repr=False)
+    data: np.ndarray | LazyLines = field(repr=False)
     wavelengths: np.ndarray | None = None
     units: str = ""
     band_names: tuple[str, ...] | None = None

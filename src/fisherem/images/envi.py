@@ -29,6 +29,8 @@ def read_envi(path: Path) -> Cube:
     """The cube of an ENVI header; its data stay on disk."""
     header_path, header = _header(path)
     sizes = {name: _whole(header, name, header_path) for name in ("lines", "samples", "bands")}
+    if min(sizes.values()) < 1:
+        raise ValueError(f"{header_path.name}: lines, samples and bands must be at least 1; got {sizes}")
     interleave = str(header.get("interleave", "")).strip().lower()
     if interleave not in INTERLEAVES:
         raise ValueError(f"{header_path.name}: interleave must be bsq, bil or bip; the header says {interleave!r}")
@@ -37,6 +39,8 @@ def read_envi(path: Path) -> Cube:
         known = ", ".join(map(str, DATA_TYPES))
         raise ValueError(f"{header_path.name}: data type {code} is unknown or not real; known are {known}")
     order = _whole(header, "byte order", header_path, 0)
+    if order not in (0, 1):
+        raise ValueError(f"{header_path.name}: byte order must be 0 or 1; the header says {order}")
     dtype = np.dtype(DATA_TYPES[code]).newbyteorder(">" if order == 1 else "<")
     offset = _whole(header, "header offset", header_path, 0)
     names, transpose = INTERLEAVES[interleave]
@@ -49,7 +53,7 @@ def read_envi(path: Path) -> Cube:
             f"got {data_path.stat().st_size}; the copy may be incomplete"
         )
     stored = np.memmap(data_path, dtype, "r", offset, tuple(sizes[n] for n in names))
-    return Cube(np.asarray(stored).transpose(transpose), path=str(path), **_described(header))
+    return Cube(np.asarray(stored).transpose(transpose), path=str(path), **_described(header, header_path))
 
 
 def _header(path: Path) -> tuple[Path, dict]:
@@ -86,20 +90,33 @@ def _whole(header: dict, name: str, path: Path, default: int | None = None) -> i
         raise ValueError(f"{path.name}: '{name}' must be a whole number; {found}") from None
 
 
-def _described(header: dict) -> dict:
+def _numbers(header: dict, name: str, path: Path) -> np.ndarray:
+    """The field as an array of finite numbers, one for a field that is no list."""
+    try:
+        values = np.array(header[name], float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name}: '{name}' must be numbers ({error}); mend or remove the line") from None
+    if not np.isfinite(values).all() and name != "data ignore value":  # NaN as fill value is common
+        raise ValueError(f"{path.name}: '{name}' must be finite numbers; mend or remove the line")
+    return values
+
+
+def _described(header: dict, path: Path) -> dict:
     """What the header says beyond the layout, as arguments of Cube."""
     known: dict = {"georeference": _georeference(header)}
     if "wavelength" in header:
-        known["wavelengths"] = np.array(header["wavelength"], float)
+        known["wavelengths"] = _numbers(header, "wavelength", path)
         known["units"] = wavelength_units(header.get("wavelength units"), known["wavelengths"])
     if "band names" in header:
         known["band_names"] = tuple(header["band names"])
     if "bbl" in header:
-        known["bad_bands"] = np.array(header["bbl"], float) == 0
+        known["bad_bands"] = _numbers(header, "bbl", path) == 0
     if "data ignore value" in header:
-        known["fill_value"] = float(header["data ignore value"])
+        known["fill_value"] = float(_numbers(header, "data ignore value", path))
     if "reflectance scale factor" in header:
-        known["scale_factor"] = float(header["reflectance scale factor"])
+        known["scale_factor"] = float(_numbers(header, "reflectance scale factor", path))
+        if known["scale_factor"] <= 0:
+            raise ValueError(f"{path.name}: 'reflectance scale factor' must be above 0; mend or remove the line")
     return known
 
 

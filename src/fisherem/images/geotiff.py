@@ -1,4 +1,4 @@
-"""GeoTIFF by rasterio: nodata, georeference, band descriptions; read into memory (strips and tiles may be packed)."""
+"""GeoTIFF by rasterio: nodata, georeference, band descriptions. Large files stay on disk, read by blocks of lines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,42 @@ import numpy as np
 
 from .cube import Cube, Georeference
 from .extras import need
+from .lines import READ_WHOLE_BYTES, LazyLines
 from .units import UNITS, wavelength_units
 
-__all__ = ["read_geotiff"]
+__all__ = ["RasterLines", "read_geotiff"]
 
 _NUMBER_UNIT = re.compile(r"\s*([\d.]+)\s*([^\d\s)]+)")
 
 
+class RasterLines(LazyLines):
+    """The bands of a raster file; with `scales` and `offsets` (one per band) as real values, NaN for the fill value."""
+
+    def __init__(self, file, own: tuple[np.ndarray, np.ndarray, float | None] | None):
+        height = max(rows for rows, _ in file.block_shapes)
+        dtype = np.result_type(*file.dtypes) if own is None else np.dtype(float)
+        super().__init__((file.height, file.width, file.count), dtype, unit=height if height < file.height else 1)
+        self.file, self.own = file, own
+
+    def _read(self, first: int, stop: int) -> np.ndarray:
+        rasterio = need("rasterio", "reading GeoTIFF files")
+        try:
+            window = rasterio.windows.Window(0, first, self.shape[1], stop - first)
+            stored = self.file.read(window=window).transpose(1, 2, 0)
+        except rasterio.errors.RasterioIOError as error:
+            name = Path(self.file.name).name
+            raise ValueError(f"{name} is damaged or incomplete: {error}") from error
+        if self.own is None:
+            return stored
+        scales, offsets, fill = self.own
+        values = stored.astype(float)
+        if fill is not None:
+            values[stored == fill] = np.nan
+        return values * scales + offsets
+
+
 def read_geotiff(path: Path) -> Cube:
+    """The cube of a GeoTIFF; read at once if it is small."""
     rasterio = need("rasterio", "reading GeoTIFF files")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
@@ -25,24 +53,21 @@ def read_geotiff(path: Path) -> Cube:
             file = rasterio.open(path)
         except rasterio.errors.RasterioIOError as error:
             raise ValueError(f"{path.name} cannot be read as a raster: {error}") from error
+        known = _described(file)
+        mask = None
+        if any(rasterio.enums.MaskFlags.per_dataset in flags for flags in file.mask_flag_enums):
+            mask = file.dataset_mask() > 0
+        scales, offsets = np.array(file.scales), np.array(file.offsets)
+        own = None
+        if (scales == scales[0]).all() and not offsets.any():
+            known["scale_factor"] = 1 / scales[0]
+        else:  # a scale of its own per band: applied as the lines are read
+            own = scales, offsets, known.pop("fill_value", None)
+        lines = RasterLines(file, own)
+        if np.prod(lines.shape) * lines.dtype.itemsize > READ_WHOLE_BYTES:
+            return Cube(lines, mask=mask, path=str(path), **known)
         with file:
-            try:
-                stored = file.read()
-            except rasterio.errors.RasterioIOError as error:
-                raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
-            known = _described(file)
-            mask = None
-            if any(rasterio.enums.MaskFlags.per_dataset in flags for flags in file.mask_flag_enums):
-                mask = file.dataset_mask() > 0
-            scales, offsets = np.array(file.scales), np.array(file.offsets)
-    if (scales == scales[0]).all() and not offsets.any():
-        known["scale_factor"] = 1 / scales[0]
-    else:  # a scale of its own per band: apply it here
-        stored = stored.astype(float)
-        if (fill := known.pop("fill_value", None)) is not None:
-            stored[stored == fill] = np.nan
-        stored = stored * scales[:, None, None] + offsets[:, None, None]
-    return Cube(stored.transpose(1, 2, 0), mask=mask, path=str(path), **known)
+            return Cube(np.asarray(lines), mask=mask, path=str(path), **known)
 
 
 def _described(file) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .arrays import read_matlab, read_npy
+from .arrays import load_array, read_matlab, read_npy
 from .cube import Cube
 from .envi import DATA_SUFFIXES, read_envi
 from .geotiff import read_geotiff
@@ -84,9 +84,7 @@ def read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
     if isinstance(mask, (str, Path)):
         path = Path(mask)
         if path.suffix.lower() == ".npy":
-            if not path.exists():
-                raise FileNotFoundError(f"there is no file {path}")
-            mask = np.load(path, allow_pickle=False)
+            mask = load_array(path)
         else:
             reader, _ = _reader(path)
             mask = reader(path).data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..engine.prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
@@ -23,7 +24,7 @@ def segment(
     n_clusters,
     *,
     model="AkjB",
-    method: str | None = "two-step",
+    method: str | None = "svd",
     sparsity=0.1,
     spatial: float | str = 0,
     neighbours: int = 4,
@@ -44,7 +45,8 @@ def segment(
     source : Cube, array (rows x columns x bands) or path of a file that `read` knows
     n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. With several
-        n_clusters, sparsity "auto" chooses it too, and model may be a list
+        n_clusters, sparsity "auto" chooses it too, and model may be a list. The default method is "svd" (Algorithm 3):
+        neighbouring bands say nearly the same, and "two-step" then keeps 8 bands of one scene and 237 of the next
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
@@ -53,12 +55,22 @@ def segment(
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
+    # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
+    # each other on products of this size, the longer the busier the machine.
+    with threadpool_limits(1):
+        return _segment(
+            cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
+            cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
+            criterion=criterion, settings={"n_init": n_init, "random_state": random_state, **options},
+        )  # fmt: skip
+
+
+def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, settings):
     strength = _strength(spatial)
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
-    cleaned = clean(cube, bands=bands, mask=mask, clip=clip, normalise=normalise, standardise=standardise)
+    cleaned = clean(cube, **cleaning)
     prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
-    settings = {"n_init": n_init, "random_state": random_state, **options}
     search = None
     if isinstance(n_clusters, (int, np.integer)):
         estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
@@ -72,7 +84,7 @@ def segment(
             sparsities=sparsity if isinstance(sparsity, str) else [sparsity],
             criterion=criterion,
             axis_weights=("equal", "relevance") if sparsity == "auto" else None,
-            n_jobs=options.get("n_jobs"),
+            n_jobs=settings.get("n_jobs"),
         )
     fitter._check_parameters()
     fitter.n_features_in_ = cleaned.rows.shape[1]
@@ -114,5 +126,6 @@ def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:
     """out[k, b] = sum_i t[k, i] value[i, b] / sum_i t[k, i], before any normalisation."""
     sums = np.zeros((len(posteriors), len(cleaned.bands)))
     for part in cleaned.source.chunks():
-        sums += posteriors[:, part] @ cleaned.source.reflectance(part)
+        values = cleaned.source.reflectance(part)
+        sums += posteriors[:, part].astype(values.dtype) @ values
     return sums / posteriors.sum(axis=1, keepdims=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..page.image_page import image_report
 from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay, class_colours
 from .cleaning_report import CleaningReport
 from .cube import Cube
@@ -73,16 +74,18 @@ class Segmentation:
         table.insert(len(table.columns) - self.n_clusters, "loading", size)
         return table.drop(columns=["selected", *self.group_names]).sort_values("loading", ascending=False)
 
-    def _scale(self) -> dict:
+    @property
+    def pixel_size(self) -> tuple[float | None, str]:
+        """(size, unit) of a pixel on the ground; None where the file does not say."""
         place = self.cube.georeference
         if place.transform is None:
-            return {}
+            return None, ""
         geographic = place.crs is not None and ("PROJCS" not in place.crs and not place.crs.startswith("EPSG:32"))
-        return {"pixel_size": abs(place.transform[0]), "unit": "degrees" if geographic else "m"}
+        return abs(place.transform[0]), "degrees" if geographic else "m"
 
     def displays(self) -> dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
         """The pictures as data: labels, uncertainty, spectra."""
-        scale = self._scale()
+        scale = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True))
         return {
             "labels": LabelMapDisplay.from_labels(
                 self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
@@ -93,11 +96,15 @@ class Segmentation:
             ),
         }
 
+    def report(self, path, *, title=None) -> Path:
+        """Write one self-contained HTML page: the map, its uncertainty, the spectra with the selected bands."""
+        return image_report(self, path, title=title)
+
     def save(self, folder) -> list[Path]:
         """Write everything to a folder (made if need be); returns the paths.
 
-        labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png, uncertainty.png,
-        spectra.png · spectra.csv, bands.csv · cleaning.txt
+        report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
+        uncertainty.png, spectra.png · spectra.csv, bands.csv · cleaning.txt
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,4 +118,5 @@ class Segmentation:
             *write_pictures(folder, self.displays()),
             *write_tables(folder, self.spectra_table(), self.bands_table()),
             folder / "cleaning.txt",
+            self.report(folder / "report.html"),
         ]

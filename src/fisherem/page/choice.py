@@ -73,8 +73,8 @@ class StabilityTable:
     failures: dict[str, int] = field(default_factory=dict)
 
 
-def facts(model: FisherEM, n: int, p: int) -> list[tuple[str, str]]:
-    """What was fitted, as pairs of a word and a value."""
+def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[tuple[str, str]]:
+    """What was fitted, as pairs of a word and a value; `words` for what the rows and the columns are."""
     import fisherem
 
     dlm = resolve(model.model)
@@ -94,10 +94,10 @@ def facts(model: FisherEM, n: int, p: int) -> list[tuple[str, str]]:
     found += [
         ("Converged", f"{'yes' if model.converged_ else 'no'}: {_STOPS.get(reason, reason)}"),
         ("Iterations", integer(model.n_iter_)),
-        ("Fitted to", f"{integer(len(model.labels_))} rows × {integer(p)} variables"),
+        ("Fitted to", f"{integer(len(model.labels_))} {words[0]} × {integer(p)} {words[1]}"),
     ]
     if len(model.labels_) != n:
-        found.append(("Shown here", f"{integer(n)} rows, not those of the fit"))
+        found.append(("Shown here", f"{integer(n)} {words[0]}, not those of the fit"))
     found.append(
         (
             "Versions",

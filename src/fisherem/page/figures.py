@@ -30,7 +30,7 @@ def _shorten(name: str, limit: int) -> str:
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
-def _padded(values: np.ndarray, share: float = 0.05) -> tuple[float, float]:
+def padded(values: np.ndarray, share: float = 0.05) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = share * (high - low) or 0.5 * abs(high) or 0.5
@@ -46,7 +46,7 @@ def box_plot(variable: Variable) -> str:
     q = variable.quantiles
     assert q is not None
     K, row, left, right, width = len(q), 18, 26, 8, 300
-    low, high = _padded(q)
+    low, high = padded(q)
     x = Scale(low, high, left, width - right)
     bottom = 4 + K * row
     parts = []
@@ -81,7 +81,7 @@ def _named_profile(width: int, profile: Profile) -> str:
     left = 24 + 7.8 * min(max(len(name) for name in profile.names), characters)
     marked = profile.selected & (not profile.selected.all())  # a mark on every line would say nothing
     row, top = 24, 22
-    x = Scale(*_padded(profile.values), left + 8, width - 10)
+    x = Scale(*padded(profile.values), left + 8, width - 10)
     bottom = top + p * row
     parts = [
         element("rect", x=0.0, y=top + row * j + 1.0, width=float(width), height=row - 2.0, rx=4, class_="band")
@@ -111,7 +111,7 @@ def _curve_profile(width: int, profile: Profile) -> str:
     bottom = height - 52
     chosen = [] if profile.selected.all() else [int(i) for i in np.flatnonzero(profile.selected)]
     x = Scale(0, m - 1, left, width - 12)
-    low, high = _padded(profile.values)
+    low, high = padded(profile.values)
     y = Scale(low, high, bottom, top)
     parts = []
     for value, shown in labelled(ticks(low, high, 5)):
@@ -164,7 +164,7 @@ def _criterion_lines(width: int, search: Search) -> str:
     table = search.values.to_numpy(float)
     Ks = [int(K) for K in search.values.columns]
     x = Scale(min(Ks) - 0.25, max(Ks) + 0.25, left, width - right)
-    low, high = _padded(table)
+    low, high = padded(table)
     y = Scale(low, high, bottom, top)
     parts = []
     for value, shown in labelled(ticks(low, high, 5)):
@@ -208,7 +208,7 @@ def _path_panels(width: int, path: Path) -> str:
     parts = []
     for i, (title, lines) in enumerate(curves):
         top = 20 + i * (panel + gap)
-        low, high = _padded(np.array([v for _, line in lines for _, v in line]))
+        low, high = padded(np.array([v for _, line in lines for _, v in line]))
         y = Scale(low if i == 0 else 0.0, high, top + panel, top)
         parts.append(text(left, top - 7, title, class_="axis"))
         for value, shown in labelled(ticks(y.low, y.high, 4)):

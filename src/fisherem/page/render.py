@@ -17,18 +17,19 @@ from . import figures, rows, svg
 from .content import Content, build
 from .text import embedded, integer, number
 
-__all__ = ["render", "report", "scatter_data"]
+__all__ = ["asset", "render", "report", "scatter_data", "template", "write_page"]
 
 
-def report(model, X, path, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
+def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
     The page needs no network. At most 4,000 points are drawn, a sample of every group, and the page says so.
 
     Parameters
     ----------
-    model : fitted FisherEM, SparseFisherEM or ModelSearch
-        Of a search, the best fit is shown, and how it was chosen.
+    model : fitted FisherEM, SparseFisherEM or ModelSearch, or a Segmentation
+        Of a search, the best fit is shown, and how it was chosen. A segmented image brings its pixels with it:
+        ``report(found, path="report.html")``.
     X : table of n rows, usually those of the fit; a frame's column names and index are kept
     path : str or Path
         The file to write; its folder is made if need be. An existing file is replaced in one piece.
@@ -47,17 +48,21 @@ def report(model, X, path, *, ids=None, labels=None, title=None, stability=None,
     Path
         The file written.
     """
+    if path is None:
+        raise TypeError("report needs a path to write to: report(model, X, path), or report(segmentation, path=path)")
+    if hasattr(model, "mean_spectra"):
+        return model.report(path, title=title)
     content = build(model, X, ids=ids, labels=labels, title=title, stability=stability, notes=notes)
-    return _write(Path(path), render(content))
+    return write_page(Path(path), render(content))
 
 
 def render(content: Content) -> str:
     """The page as HTML text."""
-    script = _asset("geometry.js") + _asset("page.js")
+    script = asset("geometry.js") + asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return _template().render(
+    return template().render(
         c=content,
-        css=_asset("page.css"),
+        css=asset("page.css"),
         script=script,
         script_hash=digest,
         data=embedded(scatter_data(content)) if content.d else "",
@@ -68,17 +73,19 @@ def render(content: Content) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def _template():
-    from jinja2 import Environment, StrictUndefined
+def template(name: str = "template.html"):
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, lstrip_blocks=True)
+    environment = Environment(
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
+    )
     environment.filters |= {"num": number, "int": integer, "colour": svg.colour}
-    return environment.from_string(_asset("template.html"))
+    return environment.get_template(name)
 
 
 def _short(values: np.ndarray) -> list:
@@ -121,7 +128,7 @@ def scatter_data(content: Content) -> dict:
     return data
 
 
-def _write(path: Path, html: str) -> Path:
+def write_page(path: Path, html: str) -> Path:
     """In one piece: a reader sees the old file or the new one, never half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")

@@ -5,11 +5,14 @@ from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
 from .selection import SelectionDisplay
 from .stability import StabilityDisplay
+from .variables import LoadingsDisplay, ProfilesDisplay
 
 __all__ = [
     "CriterionDisplay",
     "LabelMapDisplay",
+    "LoadingsDisplay",
     "PathDisplay",
+    "ProfilesDisplay",
     "ProjectionDisplay",
     "SelectionDisplay",
     "SpectraDisplay",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .style import PALETTE, new_axes
 
-__all__ = ["LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours"]
+__all__ = ["LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
 # For more groups than the palette has: evenly spaced in this map.
 _MORE = "turbo"
@@ -31,12 +31,17 @@ def _round_length(most: float) -> float:
     return float(power * max(f for f in (1, 2, 5) if f * power <= most * (1 + 1e-12)))
 
 
-def _scale_bar(ax, columns: int, pixel_size: float | None, unit: str) -> None:
-    """A bar of a round length, about a quarter of the width, under the map."""
+def scale_bar(columns: int, pixel_size: float | None, unit: str) -> tuple[float, str]:
+    """(share of the map's width, text) of a bar of a round length, about a quarter of the width."""
     size, name = (1.0, "pixels") if pixel_size is None else (pixel_size, unit)
     length = _round_length(columns * size / 4)
     text = f"{length / 1000:g} km" if name == "m" and length >= 1000 else f"{length:g} {name}"
-    ax.plot([0, length / size / columns], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
+    return length / size / columns, text
+
+
+def _draw_scale_bar(ax, columns: int, pixel_size: float | None, unit: str) -> None:
+    share, text = scale_bar(columns, pixel_size, unit)
+    ax.plot([0, share], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
     ax.text(0, -0.045, text, transform=ax.transAxes, va="top", fontsize=9)
 
 
@@ -84,7 +89,7 @@ class LabelMapDisplay:
         if (self.labels < 0).any():
             handles.append(Patch(color=_MASKED, label="masked"))
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-        _scale_bar(ax, self.labels.shape[1], self.pixel_size, self.unit)
+        _draw_scale_bar(ax, self.labels.shape[1], self.pixel_size, self.unit)
         self.ax_ = ax
         return self
 
@@ -109,7 +114,7 @@ class UncertaintyDisplay:
         colours = matplotlib.colormaps["viridis"].with_extremes(bad=_MASKED)
         image = ax.imshow(np.ma.masked_invalid(self.values), cmap=colours, vmin=0, vmax=0.5, interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="uncertainty (1 - largest posterior)", shrink=0.8, extend="max")
-        _scale_bar(ax, self.values.shape[1], self.pixel_size, self.unit)
+        _draw_scale_bar(ax, self.values.shape[1], self.pixel_size, self.unit)
         self.ax_ = ax
         return self
 

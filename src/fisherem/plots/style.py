@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["MARKERS", "PALETTE", "new_axes", "variable_names"]
+__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "new_axes", "variable_names"]
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
+# The same for a dark page: lighter, and white for black (page.css has them too).
+DARK_PALETTE = ("#3a9bdc", "#ee7733", "#1fbf91", "#e293bf", "#f0b429", "#9ad7ff", "#f2f2f2", "#c74f8c")
 MARKERS = "os^DvPX*"
 
 

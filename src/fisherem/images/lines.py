@@ -1,0 +1,73 @@
+"""rows x columns x bands that stay in their file: formats that cannot be mapped into memory, read some lines at a time.
+
+    lines[a:b] = the lines a to b - 1        lines[r, c] = out[i, :] = value at (r[i], c[i])
+
+What is packed (compressed strips, tiles, chunks) has to be unpacked whenever it is read, so lines are read in groups
+and the last groups are kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+
+import numpy as np
+
+__all__ = ["READ_WHOLE_BYTES", "LazyLines"]
+
+# Files up to this size are read at once: it is quicker, and the cleaned rows are kept in memory up to the same size.
+READ_WHOLE_BYTES = 2**28
+# Bytes of a group of lines, and how many groups are kept: one per core that reads, and those that tiles overlap with.
+_GROUP_BYTES = 2**24
+_KEPT = 8
+
+
+class LazyLines(ABC):
+    """An array of three dimensions as far as `Pixels` needs one. Several threads may read."""
+
+    ndim = 3
+
+    def __init__(self, shape: tuple[int, int, int], dtype, unit: int = 1):
+        """`unit`: how many lines the file keeps together, if it does; groups are multiples of it."""
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        bytes_of_line = max(1, shape[1] * shape[2] * self.dtype.itemsize)
+        self._step = unit * max(1, _GROUP_BYTES // (bytes_of_line * unit))
+        self._groups: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def _read(self, first: int, stop: int) -> np.ndarray:
+        """Lines first to stop - 1 from the file; called by one thread at a time."""
+
+    def _group(self, g: int) -> np.ndarray:
+        with self._lock:
+            if g in self._groups:
+                self._groups.move_to_end(g)
+            else:
+                self._groups[g] = self._read(g * self._step, min((g + 1) * self._step, self.shape[0]))
+                while len(self._groups) > _KEPT:
+                    self._groups.popitem(last=False)
+            return self._groups[g]
+
+    def __getitem__(self, key) -> np.ndarray:
+        if isinstance(key, slice):
+            start, stop, stride = key.indices(self.shape[0])
+            if stride != 1:
+                raise IndexError("lines are read one after the other: slices need a step of 1")
+            if stop <= start:
+                return np.empty((0, *self.shape[1:]), self.dtype)
+            parts = []
+            for g in range(start // self._step, (stop - 1) // self._step + 1):
+                low = g * self._step
+                parts.append(self._group(g)[max(start - low, 0) : stop - low])
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        rows, columns = (np.asarray(k) for k in key)
+        out = np.empty((len(rows), self.shape[2]), self.dtype)
+        for g in np.unique(rows // self._step):
+            here = rows // self._step == g
+            out[here] = self._group(int(g))[rows[here] - g * self._step, columns[here]]
+        return out
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return self._read(0, self.shape[0]).astype(dtype or self.dtype, copy=False)

@@ -1,0 +1,156 @@
+"""The pictures of a segmented image: maps as PNG inside the page, mean spectra with the selected bands as SVG."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..plots.maps import class_colours
+from ..plots.style import DARK_PALETTE, PALETTE
+from . import svg
+from .figures import NARROW, WIDE, padded
+from .svg import Scale, element, labelled, mark, text, ticks
+
+__all__ = ["Spectra", "group_colours", "label_map", "reduce_map", "spectra_plot", "uncertainty_map", "viridis"]
+
+# Pixels along the longer side of a map on the page: more than a screen shows, and at most 0.5 MB per map.
+MAX_SIDE = 1000
+# Uncertainty is drawn in so many steps from 0 to 1/2: finer ones are not seen, and noise packs badly.
+_STEPS = 32
+# Points of a curve; a picture has fewer pixels across.
+_MAX_POINTS = 800
+
+
+@dataclass
+class Spectra:
+    """`values` (K x p, NaN where a band was left out) over `positions` (p, ascending), `selected` (bool p)."""
+
+    positions: np.ndarray
+    values: np.ndarray
+    selected: np.ndarray
+    label: str
+
+
+def group_colours(K: int) -> tuple[list[str], list[str]]:
+    """CSS colours of the groups on a light and on a dark page."""
+    if len(PALETTE) >= K:
+        return list(PALETTE[:K]), list(DARK_PALETTE[:K])
+    from matplotlib.colors import to_hex
+
+    same = [to_hex(c) for c in class_colours(K)]
+    return same, same
+
+
+def reduce_map(labels: np.ndarray, uncertainty: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Both maps with f x f pixels taken together where a side is longer than the page shows: the commonest group
+    (the first of equals), the mean uncertainty; masked where all of them are. Returns (labels, uncertainty, f)."""
+    f = -(-max(labels.shape) // MAX_SIDE)
+    if f == 1:
+        return labels, uncertainty, 1
+    counts = np.stack([_block_sums(labels == k, f) for k in range(K)])
+    valid = counts.sum(axis=0)
+    sums = _block_sums(np.nan_to_num(uncertainty), f)
+    mean = np.divide(sums, valid, out=np.full(valid.shape, np.nan), where=valid > 0)
+    return np.where(valid > 0, counts.argmax(axis=0), -1), mean, f
+
+
+def _block_sums(values: np.ndarray, f: int) -> np.ndarray:
+    """out[a, b] = sum of the values in the block of f rows and f columns; the last blocks may be smaller."""
+    by_rows = np.add.reduceat(values, np.arange(0, values.shape[0], f), axis=0, dtype=float)
+    return np.add.reduceat(by_rows, np.arange(0, values.shape[1], f), axis=1)
+
+
+def label_map(labels: np.ndarray, colours: list[str]) -> str:
+    """A PNG (as a data address) with a colour per group; masked pixels let the page shine through."""
+    return _indexed((labels + 1).astype(np.uint8), ["#808080", *colours])
+
+
+def uncertainty_map(values: np.ndarray) -> str:
+    """1 - the largest posterior, 0 to 1/2 in the colours of `viridis`; beyond, as 1/2."""
+    masked = ~np.isfinite(values)
+    step = np.floor(np.clip(np.where(masked, 0, values) * 2 * _STEPS, 0, _STEPS - 1)).astype(np.uint8)
+    return _indexed(np.where(masked, 0, step + 1).astype(np.uint8), ["#808080", *viridis(_STEPS)])
+
+
+def viridis(n: int) -> list[str]:
+    import matplotlib
+    from matplotlib.colors import to_hex
+
+    return [to_hex(c) for c in matplotlib.colormaps["viridis"](np.linspace(0, 1, n))]
+
+
+def _indexed(codes: np.ndarray, colours: list[str]) -> str:
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    image = Image.fromarray(np.ascontiguousarray(codes))
+    image.putpalette([round(255 * c) for colour in colours for c in to_rgb(colour)])
+    packed = io.BytesIO()
+    image.save(packed, "PNG", optimize=True, transparency=0)
+    return "data:image/png;base64," + base64.b64encode(packed.getvalue()).decode()
+
+
+def spectra_plot(spectra: Spectra, names: list[str]) -> str:
+    """The paper's figure: a curve per group, a grey bar per selected band. Drawn wide and narrow (see `figures`)."""
+    return "".join(
+        f'<div class="{name}">{_spectra(width, spectra, names)}</div>'
+        for name, width in (("wide", WIDE), ("narrow", NARROW))
+    )
+
+
+def _spectra(width: int, spectra: Spectra, names: list[str]) -> str:
+    K, p = spectra.values.shape
+    height, top, left, right = (380 if width == WIDE else 300), 10, 58, 12
+    bottom = height - 44
+    low, high = padded(spectra.values.ravel())
+    y = Scale(low, high, bottom, top)
+    x = Scale(float(spectra.positions[0]), float(spectra.positions[-1]), left + 4, width - right - 4)
+    parts = [_bars(spectra, x, top, bottom)]
+    for value, shown in labelled(ticks(low, high, 5)):
+        parts.append(element("line", x1=left, x2=width - right, y1=y(value), y2=y(value), class_="grid"))
+        parts.append(text(left - 6, y(value) + 4, shown, text_anchor="end", class_="tick"))
+    across = ticks(x.low, x.high, min(8 if width == WIDE else 4, p - 1))
+    for value, shown in labelled(across):
+        parts.append(text(x(value), bottom + 17, shown, text_anchor="middle", class_="tick"))
+    drawn = np.arange(0, p, -(-p // _MAX_POINTS))
+    for k in range(K):
+        line = " ".join(_run(x, y, spectra.positions[run], spectra.values[k, run]) for run in _runs(spectra, k, drawn))
+        style = f"--c:var(--m{k})" + (";stroke-dasharray:6 3" if k % 16 >= 8 else "")
+        parts.append(element("path", d=line, class_="curve", style=style))
+        # a mark on each curve, every one at another place: the groups can be told without colour
+        seen = np.flatnonzero(np.isfinite(spectra.values[k]))
+        for place in seen[(2 * k + 1) * len(seen) // (2 * K) :][:1]:
+            parts.append(mark(x(spectra.positions[place]), y(spectra.values[k, place]), k, style=f"--c:var(--m{k})"))
+    parts.append(text((left + width) / 2, height - 4, spectra.label, text_anchor="middle", class_="axis"))
+    chosen = ", ".join(f"{v:.4g}" for v in spectra.positions[spectra.selected][:40])
+    alt = f"Mean spectra of {', '.join(names[:12])} against {spectra.label}" + (
+        f"; grey bars at the selected bands: {chosen}" if 0 < spectra.selected.sum() < p else ""
+    )
+    return svg.figure(width, height, "".join(parts), alt)
+
+
+def _bars(spectra: Spectra, x: Scale, top: float, bottom: float) -> str:
+    """A bar per selected band, as wide as the bands lie apart, within what can be seen and is still a bar."""
+    if spectra.selected[np.isfinite(spectra.values).any(axis=0)].all():  # a bar on every band would say nothing
+        return ""
+    step = float(np.median(np.diff(spectra.positions)))
+    width = float(np.clip(x(x.low + step) - x(x.low), 2, 12))
+    return "".join(
+        element("rect", x=x(v) - width / 2, y=top, width=width, height=bottom - top, class_="chosenband")
+        for v in spectra.positions[spectra.selected]
+    )
+
+
+def _runs(spectra: Spectra, k: int, drawn: np.ndarray) -> list[np.ndarray]:
+    """Stretches of bands with values: the curve has a gap where bands were left out."""
+    there = np.isfinite(spectra.values[k, drawn])
+    cuts = np.flatnonzero(np.diff(there.astype(int))) + 1
+    return [part for part in np.split(drawn, cuts) if np.isfinite(spectra.values[k, part[0]])]
+
+
+def _run(x: Scale, y: Scale, positions: np.ndarray, values: np.ndarray) -> str:
+    points = [f"{x(a):.1f},{y(b):.1f}" for a, b in zip(positions, values, strict=True)]
+    return "M" + "L".join(points if len(points) > 1 else points * 2)  # a single band: a dot by the round cap

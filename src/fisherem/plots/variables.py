@@ -1,0 +1,130 @@
+"""The variables of a fit: their loadings on the axes, and the profile of the group means over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .style import MARKERS, PALETTE, new_axes, variable_names
+
+__all__ = ["LoadingsDisplay", "ProfilesDisplay"]
+
+# Up to here the profile names every variable; beyond, names would lie over each other and the axis counts.
+_MAX_NAMED = 40
+
+
+@dataclass
+class LoadingsDisplay:
+    """The loadings of the variables on the discriminative axes, the largest first.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (m, d)
+        Of the m variables that are shown.
+    names : list of str
+        Their names.
+    n_selected : int
+        How many variables have a loading that is not 0.
+    n_variables : int
+        How many there are.
+    """
+
+    loadings: np.ndarray
+    names: list[str]
+    n_selected: int
+    n_variables: int
+
+    @classmethod
+    def from_estimator(cls, model, *, names=None, n_variables=30) -> LoadingsDisplay:
+        """Of a fitted estimator; of the selected variables at most `n_variables`, by the length of their loadings."""
+        check_is_fitted(model)
+        p, d = model.loadings_.shape
+        if d == 0:
+            raise ValueError("a model of one group has no axes to show")
+        size = np.linalg.norm(model.loadings_, axis=1)
+        selected = np.flatnonzero(model.support_)
+        shown = selected[np.argsort(-size[selected], kind="stable")][:n_variables]
+        all_names = variable_names(model, names, p)
+        return cls(model.loadings_[shown], [all_names[j] for j in shown], len(selected), p)
+
+    def plot(self, ax=None):
+        """A bar per variable and axis, side by side."""
+        m, d = self.loadings.shape
+        ax = new_axes(ax, (7, 1.4 + (0.12 + 0.14 * d) * m))
+        height = 0.8 / d
+        for j in range(d):
+            place = np.arange(m) + (j - (d - 1) / 2) * height
+            ax.barh(place, self.loadings[:, j], height, color=PALETTE[j % len(PALETTE)], label=f"axis {j + 1}")
+        ax.axvline(0, color="0.3", lw=0.8)
+        ax.set_yticks(np.arange(m), self.names)
+        ax.invert_yaxis()
+        ax.set_xlabel("loading")
+        shown = f", the {m} largest shown" if m < self.n_selected else ""
+        ax.set_title(f"{self.n_selected} of {self.n_variables} variables selected{shown}", fontsize=10)
+        ax.legend(frameon=False)
+        self.ax_ = ax
+        return self
+
+
+@dataclass
+class ProfilesDisplay:
+    """The means of the groups over all variables, the selected ones marked.
+
+    Attributes
+    ----------
+    values : ndarray of shape (K, p)
+        The means; in standard deviations from the overall mean, unless they were asked for as they are.
+    selected : ndarray of shape (p,), bool
+        The variables with a loading that is not 0.
+    names : list of str
+        Of the variables.
+    standardised : bool
+        Whether the means are in standard deviations.
+    """
+
+    values: np.ndarray
+    selected: np.ndarray
+    names: list[str]
+    standardised: bool
+
+    @classmethod
+    def from_estimator(cls, model, X=None, *, names=None) -> ProfilesDisplay:
+        """Of a fitted estimator; with the rows X the means are in X's standard deviations from its mean, so that
+        variables of any unit fit one picture. Constant variables are 0 then."""
+        check_is_fitted(model)
+        values = model.means_
+        all_names = variable_names(model, names, values.shape[1])
+        if X is not None:
+            rows = np.asarray(X, float)
+            if rows.ndim != 2 or rows.shape[1] != values.shape[1]:
+                raise ValueError(f"X must have the model's {values.shape[1]} columns; got shape {rows.shape}")
+            mean, spread = rows.mean(axis=0), rows.std(axis=0)
+            flat = spread <= 1e-12 * np.abs(mean)  # rounding is all that a constant column varies by
+            values = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, spread))
+        return cls(values, np.asarray(model.support_), all_names, X is not None)
+
+    def plot(self, ax=None, *, group_names=None):
+        """A line per group; a grey bar per selected variable."""
+        K, p = self.values.shape
+        ax = new_axes(ax, (9, 5))
+        group_names = group_names or [f"group {k}" for k in range(K)]
+        if not self.selected.all():  # a mark on every variable would say nothing
+            for j in np.flatnonzero(self.selected):
+                ax.axvspan(j - 0.5, j + 0.5, color="0.85", lw=0, zorder=0)
+        for k in range(K):
+            marker = MARKERS[k % len(MARKERS)] if p <= _MAX_NAMED else None
+            line = "-" if k < len(PALETTE) else "--"
+            ax.plot(
+                self.values[k], line, color=PALETTE[k % len(PALETTE)], marker=marker, ms=5, lw=1.2, label=group_names[k]
+            )
+        if p <= _MAX_NAMED:
+            ax.set_xticks(range(p), self.names, rotation=90)
+        else:
+            ax.set_xlabel("number of the variable, from 0")
+        ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
+        ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey)", fontsize=10)
+        ax.legend(frameon=False)
+        self.ax_ = ax
+        return self
