@@ -228,7 +228,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
         parameters = fit.parameters
         K, d = parameters.latent_means.shape
-        self.labels_ = problem.rows.gather(fit.states, "posteriors").argmax(axis=0)
+        self.labels_ = problem.rows.gather(fit.states, "labels")
         self.loadings_ = loadings * signs
         self.sparse_loadings_ = self.loadings_ if fit.axes.sparse is None else fit.axes.sparse * signs
         self.support_ = self.sparse_loadings_.any(axis=1)

@@ -8,8 +8,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import criteria
-from .engine.blocks import ArrayRows
-from .engine.statistics import Projection, column_moments, expect, project
+from .engine.blocks import ArrayRows, Rows
+from .engine.statistics import Projection, describe, place
 from .steps.m_step import Parameters
 from .validation import check_number, check_table, check_weights
 
@@ -32,52 +32,55 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     n_jobs: int | None
     random_state: object
 
-    def _pass(self, X, sample_weight=None):
-        """Rows of new data with their projections, posteriors and log densities; and their sums."""
+    def _pass(self, X, keep, sample_weight=None):
+        """One visit of every row: (rows, states with the attribute `keep`, sums)."""
         check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, check_weights(sample_weight, table), n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        states = rows.states()
-        rows.fold(column_moments, states, False)
+        rows = self._rows_of(check_table(self, X, reset=False), sample_weight)
         means = self.means_ - self.centre_
         projection = Projection.of(self.loadings_, means)
-        rows.fold(project, states, projection)
         parameters = Parameters.of(
             self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
         )
-        sums = rows.fold(expect, states, parameters, read=False)
-        return rows, states, sums
+        states = rows.states()
+        return rows, states, rows.fold(describe, states, projection, parameters, keep)
+
+    def _rows_of(self, table, sample_weight=None) -> Rows:
+        weights = check_weights(sample_weight, table)
+        make = getattr(table, "rows", None)
+        rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
+        rows.recentre(self.centre_)
+        return rows
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K)."""
-        rows, states, _ = self._pass(X)
+        rows, states, _ = self._pass(X, "posteriors")
         return rows.gather(states, "posteriors").T
 
     def predict(self, X):
         """The most probable group of each row."""
-        return self.predict_proba(X).argmax(axis=1)
+        rows, states, _ = self._pass(X, "posteriors")
+        return rows.gather(states, "labels")
 
     def transform(self, X):
         """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
         check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        return np.concatenate([block @ self.loadings_ for block in rows.tiles()]) + self.centre_ @ self.loadings_
+        rows = self._rows_of(check_table(self, X, reset=False))
+        states = rows.states()
+        rows.fold(place, states, self.loadings_)
+        return rows.gather(states, "projected").T + self.centre_ @ self.loadings_
 
     def score_samples(self, X):
         """log f(y) of each row."""
-        rows, states, _ = self._pass(X)
+        rows, states, _ = self._pass(X, "log_density")
         return rows.gather(states, "log_density")
 
     def score(self, X, y=None, sample_weight=None):
         """The mean log-likelihood per row."""
-        rows, _, sums = self._pass(X, sample_weight)
+        rows, _, sums = self._pass(X, "", sample_weight)
         return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
 
     def _criterion(self, name, X, sample_weight):
-        rows, _, sums = self._pass(X, sample_weight)
+        rows, _, sums = self._pass(X, "", sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
         return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
 
