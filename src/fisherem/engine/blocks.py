@@ -91,6 +91,15 @@ class Rows:
     def close(self) -> None:
         """Give back what is held outside of this object, also when a fit ends before its time."""
 
+    @contextmanager
+    def closed_on_error(self):
+        """Close when the work inside ends by an error or an interruption."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def recentre(self, centre: np.ndarray) -> None:
         self.centre = centre
 

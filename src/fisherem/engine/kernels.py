@@ -58,6 +58,7 @@ class Access:
     writes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     parts: tuple[Callable, ...] = ()
+    rows: bool = True  # whether it looks at the rows, or at the state alone
 
 
 _ACCESS: dict[Callable, Access] = {}

@@ -81,12 +81,8 @@ def prepare(Y, weights=None, *, ridge: float, n_jobs=None, block_rows=None, prio
         raise ValueError("a prior over the rows needs all posteriors at once: give the rows as an array")
     # a single block leaves the cross-products to BLAS's own threads, once they are worth starting
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
-    try:
-        with nullcontext() if alone else rows.threads():
-            return _prepare(rows, ridge, prior)
-    except BaseException:
-        rows.close()
-        raise
+    with rows.closed_on_error(), nullcontext() if alone else rows.threads():
+        return _prepare(rows, ridge, prior)
 
 
 def _prepare(rows: Rows, ridge: float, prior) -> Problem:

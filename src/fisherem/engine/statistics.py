@@ -127,7 +127,7 @@ def coordinates(block: Block, state: BlockState, projection: Projection) -> int:
     return 0
 
 
-@kernel(reads=("weights", "posteriors", "projected", "residuals"), drops=("posteriors",))
+@kernel(reads=("weights", "posteriors", "projected", "residuals"), drops=("posteriors",), rows=False)
 def latent_moments(block: Block | None, state: BlockState, projection: Projection) -> LatentMoments | int:
     """Weighted moments per group of the kept coordinates and distances."""
     if state.posteriors is None:  # new data: nothing to estimate
@@ -141,7 +141,12 @@ def latent_moments(block: Block | None, state: BlockState, projection: Projectio
     return LatentMoments(covariances, np.einsum("km,km->k", weighted, state.residuals))
 
 
-@kernel(parts=(coordinates, latent_moments))
+@kernel(
+    reads=("weights", "squared_norms", "posteriors"),
+    writes=("projected", "residuals"),
+    drops=("posteriors",),
+    parts=(coordinates, latent_moments),
+)
 def project(block: Block, state: BlockState, projection: Projection) -> LatentMoments | int:
     """The rows' place with respect to new axes and means, and its moments per group."""
     coordinates(block, state, projection)
