@@ -65,7 +65,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """A copy without what belongs to the rows of the fit, for other processes."""
         light = copy.copy(self)
         for name in ("labels_", "history_", "starts_"):
-            vars(light).pop(name, None)
+            light.__dict__.pop(name, None)
         light.n_jobs = 1
         return light
 

@@ -73,7 +73,7 @@ class NpySource:
 
     def __init__(self, array: np.memmap):
         self.array = array
-        self.path = getattr(array, "filename", None)
+        self.path: Any = getattr(array, "filename", None)
         self.shape = _check_table_shape(array.shape, str(self.path or "the memory map"))
         self.dtype = _float_type(array.dtype, str(self.path or "the memory map"))
         n, p = self.shape
@@ -83,7 +83,7 @@ class NpySource:
         self._by_columns = not self._by_rows and array.strides == (item, n * item)
         # pages of a copy-on-write map may differ from the file
         direct = self.path is not None and array.mode != "c" and (self._by_rows or self._by_columns)
-        self._file: Any = open(self.path, "rb", buffering=0) if direct else None  # noqa: SIM115
+        self._file: Any = Path(self.path).open("rb", buffering=0) if direct else None
         self._offset = _position(array) if direct else 0
         self._lock = threading.Lock()
         # blocks are read into a buffer of ours where the file has the type that is wanted
@@ -118,7 +118,7 @@ class NpySource:
         return out
 
     def _fill(self, room: np.ndarray, offset: int) -> None:
-        data = memoryview(room)
+        data = memoryview(room.data)
         while len(data):
             if hasattr(os, "preadv"):
                 got = os.preadv(self._file.fileno(), [data], offset)
@@ -245,6 +245,9 @@ class ParquetSource:
             here = groups == g
             out[here] = self._group(g)[index[here] - self._begin[g]]
         return out
+
+
+_NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 
 
 def _columns(files, paths) -> tuple[list[str], np.dtype]:

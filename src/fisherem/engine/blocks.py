@@ -3,8 +3,8 @@
 The verb of an engine is `fold`: run a kernel on every block and add up what it returns, in block order. Kernels
 (`statistics.py`) see the rows through the products of a block and keep what they need per row in the block's own state.
 Around it stand the verbs that make, share, fill and read states without saying where they are. Another engine is
-another subclass of `Rows`: `ArrayRows` (here) has everything in memory, `FileRows` reads blocks from a file and may keep
-states on disk, `DaskRows` leaves blocks and states on the workers.
+another subclass of `Rows`: `ArrayRows` (here) has everything in memory, `FileRows` reads blocks from a file and may
+keep states on disk, `DaskRows` leaves blocks and states on the workers.
 """
 
 from __future__ import annotations

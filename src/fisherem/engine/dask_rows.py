@@ -95,10 +95,10 @@ class Cluster:
         return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
 
     def call(self, function: Callable, items: list[tuple]) -> list:
-        name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
-        return self._remember(
-            [self.client.submit(function, *item, key=f"{name}-{i}", pure=False) for i, item in enumerate(items)]
-        )
+        if not items:
+            return []
+        keys = [f"fisherem{function.__name__}-{uuid.uuid4().hex}-{i}" for i in range(len(items))]
+        return self._remember(self.client.map(function, *zip(*items, strict=True), key=keys, pure=False))
 
     later = call
 

@@ -1,7 +1,7 @@
 """Rows that are read from a file, block by block, within a budget of memory.
 
-A thread reads the next blocks while the others compute. What is kept per row (K + d + 2 numbers) stays in memory as long
-as half of the budget lasts, and goes to a temporary file beyond it.
+A thread reads the next blocks while the others compute. What is kept per row (K + d + 2 numbers) stays in memory as
+long as half of the budget lasts, and goes to a temporary file beyond it.
 """
 
 from __future__ import annotations

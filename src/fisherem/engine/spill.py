@@ -28,10 +28,12 @@ class Kept:
     def __init__(self, spill: Spill, array: np.ndarray, offset: int | None):
         self._spill, self._offset = spill, offset
         self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
-        self._array = array if offset is None else None
+        self._array: Any = array if offset is None else None
 
     def get(self) -> np.ndarray:
-        return self._array if self._array is not None else self._spill.read(self._offset, self.shape, self.dtype)
+        if self._offset is None:
+            return self._array
+        return self._spill.read(self._offset, self.shape, self.dtype)
 
     def __del__(self):
         self._spill.release(self._offset, self.nbytes)
@@ -61,9 +63,9 @@ class Spill:
         offset = same_size.pop() if same_size else self.on_disk
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="fisherem-", buffering=0)
+                self._file = tempfile.TemporaryFile(prefix="fisherem-", buffering=0)  # noqa: SIM115
             self._file.seek(offset)
-            data = memoryview(array).cast("B")
+            data = memoryview(array.data).cast("B")
             while len(data):
                 data = data[self._file.write(data) :]
         except OSError as error:
@@ -80,7 +82,7 @@ class Spill:
         array = np.empty(shape, dtype)
         with self._lock:
             self._file.seek(offset)
-            data = memoryview(array).cast("B")
+            data = memoryview(array.data).cast("B")
             while len(data):
                 data = data[self._file.readinto(data) :]
         return array
