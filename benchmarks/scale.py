@@ -4,8 +4,8 @@
     python benchmarks/scale.py file|cluster|rows
 
 Memory is what the process has resident beyond pages of files (RssAnon + RssShmem of /proc/self/status, looked at every
-20 ms). The 4 GB file would fit the page cache of most machines, a file larger than the memory does not: the pages of a
-block are given back (posix_fadvise) as soon as it has been read, in the fit and in the plain reading it is compared with.
+20 ms). The 4 GB file would fit the page cache of most machines, a file larger than the memory does not: the pages of
+a block are given back (posix_fadvise) once it has been read, in the fit and in the plain reading it is compared with.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -236,7 +237,8 @@ def rows_part() -> None:
         seconds = []
         for n in sizes:
             one = FisherEM(K, model="AkjB", n_init=1, max_iter=5, tol=0, random_state=0, memory="20MB")
-            seconds.append(min(_seconds(lambda: one.fit(rows[:n])) for _ in range(2 if n < 10**6 else 1)))
+            fits = [_seconds(partial(one.fit, rows[:n])) for _ in range(2 if n < 10**6 else 1)]
+            seconds.append(min(fits))
             print(f"     {n} rows: {seconds[-1]:.2f} s", flush=True)
     slope, base = np.polyfit(sizes, seconds, 1, w=1 / np.array(seconds))
     line = base + slope * np.array(sizes)

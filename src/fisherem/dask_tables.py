@@ -57,26 +57,20 @@ class DaskTable:
         """Hold the blocks (on the workers, if there are any) and learn how many rows each has."""
         if self._loaded:
             return self
-        import dask
-
         self.executor = executor(self.array)
-        as_rows = dask.delayed(_as_rows, pure=True)
-        parts = [as_rows(part, self.dtype) for part in self.array.to_delayed().ravel()]
-        if _unknown(self.array):
-            held = self.executor.hold(parts)
-            lengths = self.executor.bring(self.executor.call(len, [(part,) for part in held]))
-            groups = _merge(lengths, self.p)
-            if groups != [[i] for i in range(len(held))]:
-                held = self.executor.later(_joined, [tuple(held[i] for i in g) for g in groups])
-        else:
-            lengths = list(self.array.chunks[0])
-            groups = _merge(lengths, self.p)
-            join = dask.delayed(_joined, pure=True)
-            held = self.executor.hold([parts[g[0]] if len(g) == 1 else join(*(parts[i] for i in g)) for g in groups])
-        ends = np.cumsum([sum(lengths[i] for i in g) for g in groups]).astype(int)
-        self.blocks = held
-        self.slices = [slice(int(b), int(e)) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
-        self._n = int(ends[-1]) if len(ends) else 0
+        array = self.array.map_blocks(_as_rows, self.dtype, dtype=self.dtype, meta=np.empty((0, 0), self.dtype))
+        if any(math.isnan(size) for size in array.chunks[0]):
+            array = self.executor.hold_array(array)
+            array.compute_chunk_sizes()
+        sizes = _merge([int(size) for size in array.chunks[0]], self.p)
+        if not sizes:
+            raise ValueError("the dask table has no rows")
+        if sizes != list(array.chunks[0]):
+            array = array.rechunk((tuple(sizes), (self.p,)))
+        self.blocks = self.executor.hold(list(array.to_delayed().ravel()))
+        ends = np.cumsum(sizes).tolist()
+        self.slices = [slice(begin, end) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        self._n = ends[-1]
         self._loaded = True
         return self
 
@@ -111,31 +105,20 @@ class DaskTable:
         )
 
 
-def _unknown(array) -> bool:
-    return any(math.isnan(size) for size in array.chunks[0])
-
-
 def _as_rows(part, dtype: np.dtype) -> np.ndarray:
     return np.ascontiguousarray(part, dtype)
 
 
-def _joined(*parts: np.ndarray) -> np.ndarray:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _merge(lengths: list[int], p: int) -> list[list[int]]:
-    """Numbers of consecutive chunks that make a block of at least LEAST_ELEMENTS values; empty chunks go."""
-    groups: list[list[int]] = []
-    size = LEAST_ELEMENTS
-    for i, length in enumerate(lengths):
-        if length == 0:
-            continue
-        if size * p >= LEAST_ELEMENTS:
-            groups.append([])
-            size = 0
-        groups[-1].append(i)
-        size += length
-    return groups
+def _merge(lengths: list[int], p: int) -> list[int]:
+    """Lengths of the blocks that consecutive chunks make: at least LEAST_ELEMENTS values each, none empty."""
+    sizes: list[int] = []
+    for length in lengths:
+        if not sizes or sizes[-1] * p >= LEAST_ELEMENTS:
+            sizes.append(0)
+        sizes[-1] += length
+    if len(sizes) > 1 and sizes[-1] * p < LEAST_ELEMENTS:
+        sizes[-2] += sizes.pop()
+    return [size for size in sizes if size]
 
 
 def _apply(part, function, names, dtype, width, out_dtype, block_info=None) -> np.ndarray:

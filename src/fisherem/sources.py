@@ -83,7 +83,7 @@ class NpySource:
         self._by_columns = not self._by_rows and array.strides == (item, n * item)
         # pages of a copy-on-write map may differ from the file
         direct = self.path is not None and array.mode != "c" and (self._by_rows or self._by_columns)
-        self._file: Any = Path(self.path).open("rb", buffering=0) if direct else None
+        self._file: Any = _open(self.path) if direct else None
         self._offset = _position(array) if direct else 0
         self._lock = threading.Lock()
         # blocks are read into a buffer of ours where the file has the type that is wanted
@@ -140,6 +140,10 @@ class NpySource:
             f"{self.shape[0]} x {self.shape[1]} table needs {self._offset + self.array.nbytes}; "
             "leave the file alone during a fit"
         )
+
+
+def _open(path: Any):
+    return open(path, "rb", buffering=0)  # closed with the source
 
 
 def _position(array: np.memmap) -> int:

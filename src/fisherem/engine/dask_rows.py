@@ -1,16 +1,18 @@
 """Rows of a Dask array: blocks and what is kept per row stay where Dask has them, sums and parameters travel.
 
-Under `dask.distributed` blocks are computed once and held by the workers, states are futures beside them. A state
-depends on its block, on the squared norms and on the last parameters, never on an earlier state: what is lost with a
-worker is computed again from those. Under the other schedulers (threads, processes, synchronous) blocks are computed in
-every pass, and states are values in this process.
+Under `dask.distributed` blocks are computed once and held by the workers, states are futures beside them. The blocks
+of a worker are visited by as many tasks as it has threads: with no task waiting, Dask has no reason to move blocks
+about. A state depends on its block, on the squared norms and on the last parameters, never on an earlier state: what is
+lost with a worker is computed again from those. Under the other schedulers (threads, processes, synchronous) blocks are
+computed in every pass, and states are values in this process.
 """
 
 from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -21,7 +23,7 @@ from .blocks import Rows
 from .finite import check_finite
 from .kernels import access, block_of, visit
 
-__all__ = ["Cluster", "DaskRows", "Local", "executor"]
+__all__ = ["Bundle", "Cluster", "DaskRows", "Local", "executor"]
 
 
 # -- where things are computed -------------------------------------------------------------------------------------
@@ -39,12 +41,20 @@ class Local:
     """Schedulers of this process: values are computed when they are asked for."""
 
     def hold(self, delayed: list) -> list:
+        """Blocks to be visited: here they are computed when that is, and each time again."""
         return delayed
+
+    def hold_array(self, array):
+        return array
+
+    def bundles(self, blocks: list) -> list[Bundle]:
+        """Which blocks are visited by one task."""
+        return [Bundle((number,)) for number in range(len(blocks))]
 
     def share(self, value):
         return _Value(value)
 
-    def call(self, function: Callable, items: list[tuple]) -> list:
+    def call(self, function: Callable, items: list[tuple], bundles=None) -> list:
         import dask
 
         run = dask.delayed(_unpacked, pure=False)
@@ -52,17 +62,19 @@ class Local:
             dask.compute(*(run(function, *(_Value(a) if isinstance(a, dict) else a for a in i)) for i in items))
         )
 
-    def later(self, function: Callable, items: list[tuple]) -> list:
-        """Like `call`, but computed when it is needed, and each time again."""
-        import dask
-
-        return [dask.delayed(function)(*item) for item in items]
-
     def bring(self, values: list) -> list:
         return values
 
     def close(self) -> None:
         pass
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Blocks, by number, that one task visits; and the worker that has them."""
+
+    numbers: tuple[int, ...]
+    worker: str | None = None
 
 
 class _Value:
@@ -87,6 +99,13 @@ class Cluster:
         self._alive.update(futures)
         return futures
 
+    def hold_array(self, array):
+        from distributed import futures_of
+
+        held = self.client.persist(array)
+        self._remember(futures_of(held))
+        return held
+
     def hold(self, delayed: list) -> list:
         return self._remember(self.client.compute(delayed))
 
@@ -94,13 +113,30 @@ class Cluster:
         """One task holds the value: it goes to a worker once, from there to the others, and can be had again."""
         return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
 
-    def call(self, function: Callable, items: list[tuple]) -> list:
-        if not items:
-            return []
-        keys = [f"fisherem{function.__name__}-{uuid.uuid4().hex}-{i}" for i in range(len(items))]
-        return self._remember(self.client.map(function, *zip(*items, strict=True), key=keys, pure=False))
+    def bundles(self, blocks: list) -> list[Bundle]:
+        """For each thread of each worker some of the blocks that the worker has."""
+        from distributed import wait
 
-    later = call
+        wait(blocks)
+        holders = self.client.who_has(blocks)
+        by_worker: dict[str | None, list[int]] = {}
+        for number, block in enumerate(blocks):
+            by_worker.setdefault(next(iter(sorted(holders.get(block.key, ()))), None), []).append(number)
+        threads = self.client.nthreads()
+        bundles = []
+        for worker, numbers in by_worker.items():
+            count = threads.get(worker, 1)
+            bundles += [Bundle(tuple(numbers[i::count]), worker) for i in range(min(count, len(numbers)))]
+        return bundles
+
+    def call(self, function: Callable, items: list[tuple], bundles: list[Bundle] | None = None) -> list:
+        name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
+        futures = []
+        for i, item in enumerate(items):
+            worker = None if bundles is None else bundles[i].worker
+            place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures.append(self.client.submit(function, *item, key=f"{name}-{i}", pure=False, **place))
+        return self._remember(futures)
 
     def bring(self, futures: list) -> list:
         return self.client.gather(futures)
@@ -115,30 +151,38 @@ def _same(value):
 
 
 # -- what runs there -----------------------------------------------------------------------------------------------
+# A visit gives (sums of each block, what was written of each block); a state has such pairs for its attributes.
 
 
-def _visit_block(kernel, raw, centre, kept: dict, args: tuple, check: tuple | None):
-    """(sums, what was written) of one block."""
-    if check is not None:
-        names, number, first = check
-        where = f", in block {number} (rows {first} to {first + len(raw) - 1})"
-        check_finite(raw, names, first=first, where=where)
-    block = None if raw is None else block_of(raw, centre)
-    values = {name: value[1][name] if isinstance(value, tuple) else value for name, value in kept.items()}
-    return visit(kernel, block, values, args)
+def _visit_blocks(kernel, raws, centre, kept: dict, args: tuple, checks: list | None):
+    """Run a kernel on the blocks of a bundle."""
+    results, written = [], []
+    for i in range(len(kept["first"])):
+        raw: Any = None if raws is None else raws[i]
+        if checks is not None:
+            names, number, first = checks[i]
+            where = f", in block {number} (rows {first} to {first + len(raw) - 1})"
+            check_finite(raw, names, first=first, where=where)
+        block = None if raw is None else block_of(raw, centre)
+        values = {name: value[1][i][name] if isinstance(value, tuple) else value[i] for name, value in kept.items()}
+        result, new = visit(kernel, block, values, args)
+        results.append(result)
+        written.append(new)
+    return results, written
 
 
-def _result(visited):
+def _results(visited):
     return visited[0]
 
 
-def _put(name: str, values):
-    return None, {name: values}
+def _put(name: str, values: list):
+    return [], [{name: value} for value in values]
 
 
-def _get(visited, name: str):
-    values = visited[1]["posteriors" if name == "labels" else name]
-    return values.argmax(axis=0).astype(np.int32) if name == "labels" else values
+def _get(visited, name: str) -> list[np.ndarray]:
+    if name == "labels":
+        return [values["posteriors"].argmax(axis=0).astype(np.int32) for values in visited[1]]
+    return [values[name] for values in visited[1]]
 
 
 def _some_rows(raw, positions):
@@ -149,12 +193,13 @@ def _some_rows(raw, positions):
 
 
 class DaskRows(Rows):
-    """Rows of a `DaskTable`. A state is a dict from attribute to what an executor's call gave for the block."""
+    """Rows of a `DaskTable`. States: for each bundle of blocks a dict from attribute to what a call gave for it."""
 
     def __init__(self, table, weights=None):
         self.n, self.p = table.shape
         self.dtype, self.weights, self.names = table.dtype, weights, table.names
         self.executor, self.blocks, self.slices = table.executor, table.blocks, table.slices
+        self.bundles = self.executor.bundles(self.blocks)
         self.recentre(np.zeros(self.p))
         self._checked = False
 
@@ -162,8 +207,22 @@ class DaskRows(Rows):
         self.centre = centre
         self._shared_centre = self.executor.share(centre)
 
+    def _of_bundles(self, values: Sequence) -> list[list]:
+        """One value per block, as a list for each bundle."""
+        return [[values[number] for number in bundle.numbers] for bundle in self.bundles]
+
+    def _of_blocks(self, values: list[list]) -> list:
+        """A list for each bundle, as one value per block."""
+        out = [None] * len(self.blocks)
+        for bundle, some in zip(self.bundles, values, strict=True):
+            for number, value in zip(bundle.numbers, some, strict=True):
+                out[number] = value
+        return out
+
     def states(self) -> list[dict[str, Any]]:
-        states: list[dict[str, Any]] = [{"first": s.start} for s in self.slices]
+        states: list[dict[str, Any]] = [
+            {"first": firsts} for firsts in self._of_bundles([s.start for s in self.slices])
+        ]
         if self.weights is not None:
             self.spread(states, "weights", self.weights)
         return states
@@ -172,14 +231,15 @@ class DaskRows(Rows):
         return [{name: s[name] for name in names if name in s} for s in states]
 
     def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
-        put = self.executor.call(_put, [(name, np.ascontiguousarray(values[..., span])) for span in self.slices])
+        parts = [np.ascontiguousarray(values[..., span]) for span in self.slices]
+        put = self.executor.call(_put, [(name, some) for some in self._of_bundles(parts)], self.bundles)
         for state, value in zip(states, put, strict=True):
             state[name] = value
 
     def gather(self, states: list[dict], name: str) -> np.ndarray:
         source = "posteriors" if name == "labels" else name
-        parts = self.executor.call(_get, [(_as_item(state[source]), name) for state in states])
-        return np.concatenate(self.executor.bring(parts), axis=-1)
+        parts = self.executor.call(_get, [(_as_item(state[source]), name) for state in states], self.bundles)
+        return np.concatenate(self._of_blocks(self.executor.bring(parts)), axis=-1)
 
     def take(self, index: np.ndarray) -> np.ndarray:
         index = np.asarray(index)
@@ -196,27 +256,28 @@ class DaskRows(Rows):
         self.executor.close()
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
-        parts = access(kernel).parts or (kernel,)
         shared = self.executor.share(args)
         with self.threads():  # workers in this process shall not use BLAS threads on top of their own
-            for part in parts:
+            for part in access(kernel).parts or (kernel,):
                 visited = self._visit(part, states, shared, read and access(part).rows)
             if access(part).writes:  # what was written stays there: only the sums are to come
-                results = self.executor.bring(self.executor.call(_result, [(_as_item(v),) for v in visited]))
+                results = self.executor.bring(self.executor.call(_results, [(_as_item(v),) for v in visited]))
             else:
-                results = [_result(v) for v in self.executor.bring(visited)]
-            total = reduce(add, results)
+                results = [_results(v) for v in self.executor.bring(visited)]
+            total = reduce(add, self._of_blocks(results))
         self._checked |= read
         return total
 
     def _visit(self, kernel: Callable, states: list[dict], shared, read: bool) -> list:
         declared = access(kernel)
+        raws = self._of_bundles(self.blocks)
+        firsts = self._of_bundles([(self.names, number, span.start) for number, span in enumerate(self.slices)])
         items = []
-        for number, (state, block, span) in enumerate(zip(states, self.blocks, self.slices, strict=True)):
-            kept = {name: state[name] for name in declared.reads if name in state}
-            check = (self.names, number, span.start) if read and not self._checked else None
-            items.append((kernel, block if read else None, self._shared_centre if read else None, kept, shared, check))
-        visited = self.executor.call(_visit_block, items)
+        for state, some, checks in zip(states, raws, firsts, strict=True):
+            kept = {name: state[name] for name in ("first", *declared.reads) if name in state}
+            check = checks if read and not self._checked else None
+            items.append((kernel, some if read else None, self._shared_centre if read else None, kept, shared, check))
+        visited = self.executor.call(_visit_blocks, items, self.bundles)
         for state, value in zip(states, visited, strict=True):
             for name in declared.drops:
                 state.pop(name, None)

@@ -63,8 +63,9 @@ class FileRows(Rows):
         least = 8 * self.p**2 * (2 + self.n_threads) + waiting * max(self._row_bytes, self.source.step_bytes)
         if memory < 2 * least:
             raise ValueError(
-                f"memory is too small for rows of {self.p} columns in blocks of {self.source.step_bytes / 1e6:.3g} MB: "
-                f"give at least {2 * least / 1e6:.0f}MB (now {memory / 1e6:.3g}MB), or use fewer n_jobs"
+                f"memory is too small for rows of {self.p} columns that are read in steps of "
+                f"{self.source.step_bytes / 1e6:.2g}MB: give at least {2.02 * least / 1e6:.2g}MB "
+                f"(now {memory / 1e6:.2g}MB), or use fewer n_jobs"
             )
         return int(min(_MOST_BLOCK_BYTES, max(self._row_bytes, memory // _BLOCKS_SHARE // waiting)))
 

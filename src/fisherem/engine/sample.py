@@ -55,8 +55,7 @@ def _rows_less_centre(problem, numbers: np.ndarray) -> np.ndarray:
 
 def _uniform(first: int, m: int, seed: int) -> np.ndarray:
     """A number in (0, 1) for each of the rows first..first + m, by a hash of its number (splitmix64)."""
-    z = np.arange(first, first + m, dtype=np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (np.arange(first, first + m, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(float) * 2.0**-53 + 2.0**-54

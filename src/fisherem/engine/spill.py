@@ -94,6 +94,9 @@ class Spill:
             else:
                 self._free.setdefault(nbytes, []).append(offset)
 
+    def __del__(self):
+        self.close()
+
     def close(self) -> None:
         with self._lock:
             if self._file is not None:
