@@ -168,7 +168,7 @@ def cluster_part(n_blocks: int = 16, block_rows: int = 2**15) -> None:
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         parts = [
             da.from_delayed(dask.delayed(mixture)(block_rows, P, i), (block_rows, P), np.float32)
             for i in range(n_blocks)
@@ -206,9 +206,9 @@ def _bytes_sent(client, fit, n_blocks: int) -> None:
     counts = []
     for iterations in (5, 15):
         before = sent()
-        fit(iterations)
-        counts.append(sent() - before)
-    measured = (counts[1] - counts[0]) / 10
+        done = fit(iterations).n_iter_
+        counts.append((sent() - before, done))
+    measured = (counts[1][0] - counts[0][0]) / (counts[1][1] - counts[0][1])
     expected = bytes_per_iteration(K, K - 1, P, n_blocks, 2)
     report(
         f"bytes sent per iteration: {measured:.0f}; by the model {expected}",

@@ -12,7 +12,7 @@ from .engine.dask_rows import DaskRows, executor
 from .engine.finite import check_finite
 from .extras import need_extra
 
-__all__ = ["DaskTable", "as_dask_table", "is_dask"]
+__all__ = ["DaskTable", "is_dask"]
 
 # Chunks of fewer values than this are put together: a task costs about a millisecond, and so do this many values.
 LEAST_ELEMENTS = 2**18
@@ -21,11 +21,6 @@ LEAST_ELEMENTS = 2**18
 def is_dask(X: Any) -> bool:
     """A dask array or data frame (or series of one), without importing dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
-
-
-def as_dask_table(X: Any) -> DaskTable | None:
-    """A `DaskTable` of a dask collection; None for everything else."""
-    return DaskTable(X) if is_dask(X) else None
 
 
 class DaskTable:
@@ -117,7 +112,8 @@ def _merge(lengths: list[int], p: int) -> list[int]:
             sizes.append(0)
         sizes[-1] += length
     if len(sizes) > 1 and sizes[-1] * p < LEAST_ELEMENTS:
-        sizes[-2] += sizes.pop()
+        last = sizes.pop()
+        sizes[-1] += last
     return [size for size in sizes if size]
 
 

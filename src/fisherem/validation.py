@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from .dask_tables import DaskTable, as_dask_table, is_dask
+from .dask_tables import DaskTable, is_dask
 from .engine.finite import check_finite
 from .file_tables import DEFAULT_MEMORY, FileTable, as_file_table
 
@@ -96,7 +96,7 @@ def check_table(estimator, X, *, reset: bool) -> Any:
 
 
 def _table_elsewhere(estimator, X) -> DaskTable | FileTable | None:
-    return as_dask_table(X) or as_file_table(X, _memory(estimator))
+    return DaskTable(X) if is_dask(X) else as_file_table(X, _memory(estimator))
 
 
 def _memory(estimator) -> Any:

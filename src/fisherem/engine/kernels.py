@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Access", "Block", "BlockState", "access", "block_of", "buffer", "kernel", "tile_rows", "visit"]
+__all__ = ["Access", "Block", "BlockState", "Sized", "access", "block_of", "buffer", "kernel", "tile_rows", "visit"]
 
 # 2^19 doubles are 4 MB: the copy that centres a tile stays in the cache until its product is done. Measured at
 # 38,400 x 256, two passes: 69 ms for tiles of 128 rows, 24 ms for 1024, 20 ms for 2048, 29 ms for 4096.
@@ -40,6 +40,13 @@ class BlockState:
     def labels(self) -> np.ndarray:
         """The most probable group of each row (m,)."""
         return self.posteriors.argmax(axis=0)
+
+
+class Sized:
+    """Knows the bytes of its arrays (`sys.getsizeof`): what travels and what is kept is counted by those."""
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + sum(getattr(value, "nbytes", 0) for value in vars(self).values())
 
 
 # -- kernels -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .kernels import Block, BlockState, kernel
+from .kernels import Block, BlockState, Sized, kernel
 
 __all__ = [
     "ColumnMoments",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class Mergeable:
+class Mergeable(Sized):
     """A dataclass of sums: merging two adds them field by field."""
 
     def __add__(self, other):
@@ -81,7 +81,7 @@ def group_sums(block: Block, state: BlockState) -> GroupSums:
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Sized):
     """What the rows need to know of the new axes and means (in the rows' coordinates)."""
 
     latent_means: np.ndarray  # mu, K x d
