@@ -102,9 +102,9 @@ def test_blocks_stay_on_the_workers_and_sums_travel(client):
 
     (few, first), (many, last) = fit(2), fit(12)
     per_iteration = (many - few) / (last - first)
-    K, d, p, blocks = 3, 2, 25, 4
-    sums = 8 * blocks * (K * p + K * d * d + 3 * K)
-    assert sums / 2 < per_iteration < sums + 8 * 2 * (K + d) * p + 20_000  # what each message costs on top
+    K, d, p, threads = 3, 2, 25, 2
+    sums = 8 * threads * (K * p + K * d * d + 3 * K)
+    assert sums / 2 < per_iteration < sums + 8 * 2 * (K + d) * p + 5_000  # what each message costs on top
     assert per_iteration < 40_000 * 8 * K / 10  # a tenth of the posteriors
 
 

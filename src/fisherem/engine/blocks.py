@@ -1,6 +1,6 @@
 """Rows of a data set, visited in blocks: the verbs of an engine, and the engine for arrays in memory.
 
-The verb of an engine is `fold`: run a kernel on every block and add up what it returns, in block order. Kernels
+The verb of an engine is `fold`: run a kernel on every block and add up what it returns. Kernels
 (`statistics.py`) see the rows through the products of a block and keep what they need per row in the block's own state.
 Around it stand the verbs that make, share, fill and read states without saying where they are. Another engine is
 another subclass of `Rows`: `ArrayRows` (here) has everything in memory, `FileRows` reads blocks from a file and may
@@ -50,7 +50,7 @@ class Rows:
     """n x p rows with optional weights (n), cut into blocks, less a centre: the verbs of an engine.
 
     The centre may be any point near the mean: formulas that need the exact mean correct for the difference. Sums are
-    added in block order, so that neither threads nor workers change the result.
+    added in an order that the number of threads does not change.
     """
 
     n: int
@@ -65,7 +65,7 @@ class Rows:
     _limited = False
 
     def fold(self, kernel: Callable, states, *args: Any, read: bool = True):
-        """sum over blocks of kernel(block, state, *args), added in block order; block is None unless `read`."""
+        """sum over blocks of kernel(block, state, *args); block is None unless `read`."""
         raise NotImplementedError
 
     def states(self) -> Any:

@@ -127,7 +127,7 @@ class Cluster:
         for worker, numbers in by_worker.items():
             count = threads.get(worker, 1)
             bundles += [Bundle(tuple(numbers[i::count]), worker) for i in range(min(count, len(numbers)))]
-        return bundles
+        return sorted(bundles, key=lambda bundle: bundle.numbers)
 
     def call(self, function: Callable, items: list[tuple], bundles: list[Bundle] | None = None) -> list:
         name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
@@ -151,12 +151,13 @@ def _same(value):
 
 
 # -- what runs there -----------------------------------------------------------------------------------------------
-# A visit gives (sums of each block, what was written of each block); a state has such pairs for its attributes.
+# A visit gives (the sum over its blocks, what was written of each block); a state has such pairs for its attributes.
 
 
 def _visit_blocks(kernel, raws, centre, kept: dict, args: tuple, checks: list | None):
-    """Run a kernel on the blocks of a bundle."""
-    results, written = [], []
+    """Run a kernel on the blocks of a bundle, and add up: what travels does not grow with the number of blocks."""
+    total: Any = None
+    written = []
     for i in range(len(kept["first"])):
         raw: Any = None if raws is None else raws[i]
         if checks is not None:
@@ -166,17 +167,17 @@ def _visit_blocks(kernel, raws, centre, kept: dict, args: tuple, checks: list | 
         block = None if raw is None else block_of(raw, centre)
         values = {name: value[1][i][name] if isinstance(value, tuple) else value[i] for name, value in kept.items()}
         result, new = visit(kernel, block, values, args)
-        results.append(result)
+        total = result if total is None else total + result
         written.append(new)
-    return results, written
+    return total, written
 
 
-def _results(visited):
+def _total(visited):
     return visited[0]
 
 
 def _put(name: str, values: list):
-    return [], [{name: value} for value in values]
+    return None, [{name: value} for value in values]
 
 
 def _get(visited, name: str) -> list[np.ndarray]:
@@ -261,12 +262,11 @@ class DaskRows(Rows):
             for part in access(kernel).parts or (kernel,):
                 visited = self._visit(part, states, shared, read and access(part).rows)
             if access(part).writes:  # what was written stays there: only the sums are to come
-                results = self.executor.bring(self.executor.call(_results, [(_as_item(v),) for v in visited]))
+                totals = self.executor.bring(self.executor.call(_total, [(_as_item(v),) for v in visited]))
             else:
-                results = [_results(v) for v in self.executor.bring(visited)]
-            total = reduce(add, self._of_blocks(results))
+                totals = [_total(v) for v in self.executor.bring(visited)]
         self._checked |= read
-        return total
+        return reduce(add, totals)
 
     def _visit(self, kernel: Callable, states: list[dict], shared, read: bool) -> list:
         declared = access(kernel)
