@@ -219,7 +219,7 @@ def _bytes_sent(client, fit) -> None:
 
 
 def bytes_per_iteration(K: int, d: int, p: int, threads: int) -> int:
-    """Sums from every thread to the client; axes, means and covariances from one worker to the others (one thread each).
+    """Sums from every thread to the client; axes, means and covariances from one worker to the others.
 
     A result is a dataclass of arrays: Dask counts some hundred bytes for it beside the numbers.
     """
