@@ -19,7 +19,8 @@ from fisherem.sources import open_source
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SMALL = "75kB"  # less than half of the rows, more than the least that 25 columns need
+SMALL = "150kB"  # less than twice the rows: they stay in the file
+TINY = "75kB"  # not enough for what is kept per row, hardly more than the least that 25 columns need
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_every_kind_of_file_gives_the_same_fit(folder, in_memory, rows, kind, bl
         X = np.load(folder / "rows.npy", mmap_mode="r")
     elif kind == "zarr array":
         X = zarr.open(str(folder / "rows.zarr"), mode="r")
-    memory = {1: SMALL, 13: "75kB", 10_000: "150kB"}[block_rows]
+    memory = {1: SMALL, 13: TINY, 10_000: SMALL}[block_rows]
     visits = []
     fold = FileRows.fold
     monkeypatch.setattr(
@@ -145,7 +146,7 @@ def test_constant_columns_are_found_in_a_file(tmp_path, rows):
 
 def test_a_search_and_a_selector_on_a_file(folder, rows):
     def search(X, **options):
-        estimator = SparseFisherEM(n_init=2, random_state=0, **options)
+        estimator = SparseFisherEM(n_init=1, random_state=0, **options)
         return ModelSearch(estimator, n_clusters=[2, 3], models=["AkB"], sparsities=[1, 0.5], n_jobs=1).fit(X)
 
     one, other = search(folder / "rows.npy", memory=SMALL), search(rows)
@@ -227,7 +228,7 @@ def test_a_file_that_shrinks_during_the_fit(tmp_path, rows, monkeypatch, n_jobs)
 
     monkeypatch.setattr(FileRows, "fold", shrinking)
     with pytest.raises(OSError, match="has become shorter while it was read: it has 50000 bytes"):
-        FisherEM(3, random_state=0, n_jobs=n_jobs, memory=SMALL).fit(tmp_path / "rows.npy")
+        FisherEM(3, random_state=0, n_jobs=n_jobs, memory=TINY).fit(tmp_path / "rows.npy")
     assert calls[0].spill._file.closed
     assert not list((tmp_path / "spill").iterdir())
 
@@ -245,7 +246,7 @@ def test_an_interruption_closes_the_temporary_file(tmp_path, rows, monkeypatch):
 
     monkeypatch.setattr(FileRows, "fold", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        FisherEM(3, random_state=0, memory=SMALL).fit(tmp_path / "rows.npy")
+        FisherEM(3, random_state=0, memory=TINY).fit(tmp_path / "rows.npy")
     assert calls[0].spill._file.closed
 
 
@@ -279,5 +280,5 @@ def test_budgets(text, size):
 
 def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch, folder):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    FisherEM(3, random_state=0, n_init=2, memory=SMALL).fit(folder / "rows.npy")
+    FisherEM(3, random_state=0, n_init=2, memory=TINY).fit(folder / "rows.npy")
     assert not list(tmp_path.iterdir())

@@ -160,7 +160,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         or data frame.
         """
         self._check_parameters()
-        table = check_table(self, X, reset=True)
+        table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
         self._fit_rows(table, weights)
         return self

@@ -56,7 +56,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def _told(self, X, tell: str, width: int | None, dtype):
         """What the method `tell` says of each row of X: an array, or a lazy dask array for dask rows."""
         check_is_fitted(self)
-        table = check_table(self, X, reset=False)
+        table = check_table(self, X, reset=False, elsewhere=True)
         if isinstance(table, DaskTable):
             return table.map(getattr(self._light(), tell), width, dtype)
         return getattr(self, tell)(table)
@@ -106,7 +106,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
-        rows, _, sums = self._pass(check_table(self, X, reset=False), "", sample_weight)
+        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), "", sample_weight)
         return rows, sums
 
     def score(self, X, y=None, sample_weight=None):

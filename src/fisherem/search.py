@@ -134,7 +134,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def fit(self, X, y=None, sample_weight=None):
         """Search on the rows of X. `y` is ignored."""
         self._check_parameters()
-        table = check_table(self, X, reset=True)
+        table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
         self._fit_rows(table, weights)
         return self

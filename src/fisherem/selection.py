@@ -35,7 +35,7 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit a clone of the estimator; `y` is ignored."""
-        check_table(self, X, reset=True)
+        check_table(self, X, reset=True, elsewhere=True)
         self.estimator_ = clone(SparseFisherEM() if self.estimator is None else self.estimator)
         if sample_weight is None:
             self.estimator_.fit(X)
@@ -49,7 +49,7 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """The selected columns of X. For dask rows a lazy dask array; a file is read in whole."""
         check_is_fitted(self)
         if is_dask(X):
-            return check_table(self, X, reset=False).array[:, self.get_support()]
+            return check_table(self, X, reset=False, elsewhere=True).array[:, self.get_support()]
         if isinstance(X, (str, os.PathLike)):
             source = open_source(X)
             return source.read(0, source.shape[0])[:, self.get_support()]

@@ -69,13 +69,14 @@ def _is_text(dtype) -> bool:
     return kind not in "biuf"
 
 
-def check_table(estimator, X, *, reset: bool) -> Any:
+def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
     """A 2-D float array (float32 stays float32) with the estimator's feature names recorded or compared.
 
-    A file or a dask collection becomes a `FileTable` or `DaskTable`, whose values are looked at when they are read.
+    With `elsewhere`, a file or a dask collection becomes a `FileTable` or `DaskTable`, whose values are looked at when
+    they are read.
     """
     limits: dict[str, Any] = {"ensure_min_samples": 2 if reset else 1, "ensure_min_features": 2 if reset else 1}
-    table = _table_elsewhere(estimator, X)
+    table = _table_elsewhere(estimator, X) if elsewhere else None
     if table is not None:
         names, p = table.names, (table.p if isinstance(table, DaskTable) else table.shape[1])
         # two empty rows with its columns: scikit-learn compares names and numbers as it does for arrays
@@ -88,6 +89,8 @@ def check_table(estimator, X, *, reset: bool) -> Any:
         if reset:
             check_rows(len(table), limits["ensure_min_samples"])
         return table
+    if is_dask(X):
+        raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
     _check_numeric(X)
     names = _column_names(X)
     array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, **limits)
@@ -96,7 +99,10 @@ def check_table(estimator, X, *, reset: bool) -> Any:
 
 
 def _table_elsewhere(estimator, X) -> DaskTable | FileTable | None:
-    return DaskTable(X) if is_dask(X) else as_file_table(X, _memory(estimator))
+    if not is_dask(X):
+        return as_file_table(X, _memory(estimator))
+    _check_numeric(X)
+    return DaskTable(X)
 
 
 def _memory(estimator) -> Any:
