@@ -101,8 +101,9 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
 def _table_elsewhere(estimator, X) -> DaskTable | FileTable | None:
     if not is_dask(X):
         return as_file_table(X, _memory(estimator))
+    table = DaskTable(X)
     _check_numeric(X)
-    return DaskTable(X)
+    return table
 
 
 def _memory(estimator) -> Any:
