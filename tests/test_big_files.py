@@ -20,7 +20,7 @@ from fisherem.sources import open_source
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SMALL = "150kB"  # less than twice the rows: they stay in the file
-TINY = "75kB"  # not enough for what is kept per row, hardly more than the least that 25 columns need
+TINY = "84kB"  # not enough for what is kept per row, hardly more than the least that 25 columns need
 
 
 @pytest.fixture(scope="module")

@@ -53,12 +53,17 @@ class FileRows(Rows):
         self._checked = False
 
     @property
+    def _n_buffers(self) -> int:
+        """Blocks in memory at a time: one at each thread, one that waits for a thread, and those ahead."""
+        return self.n_threads + 1 + _AHEAD
+
+    @property
     def _row_bytes(self) -> int:
         return self.p * self.dtype.itemsize
 
     def _block_bytes(self, memory: int) -> int:
         """Bytes of a block; an error if the budget cannot hold what has to be held."""
-        waiting = self.n_threads + _AHEAD
+        waiting = self._n_buffers
         # S, its factor, and a sum of cross-products for each thread
         least = 8 * self.p**2 * (2 + self.n_threads) + waiting * max(self._row_bytes, self.source.step_bytes)
         if memory < 2 * least:
@@ -152,7 +157,7 @@ class FileRows(Rows):
         """(index, rows, what to call when they are no longer needed) of every block, read by a thread of its own."""
         free: SimpleQueue = SimpleQueue()
         size = max(s.stop - s.start for s in self.slices) * self._row_bytes
-        for _ in range(min(len(self.slices), self.n_threads + _AHEAD)):
+        for _ in range(min(len(self.slices), self._n_buffers)):
             free.put(np.empty(size if self.source.wants_buffer else 0, np.uint8))
 
         def read(span: slice):
