@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PART ?= all
 
-.PHONY: demo test lint docs reproduce bench bench-search bench-rivals bench-images clean
+.PHONY: demo test lint docs reproduce bench bench-search bench-rivals bench-images bench-scale clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -49,6 +49,9 @@ bench-rivals: $(VENV)/installed
 
 bench-images: $(VENV)/installed
 	$(BIN)/python benchmarks/images.py
+
+bench-scale: $(VENV)/installed
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf $(VENV) out build dist docs/_build docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

@@ -17,6 +17,7 @@ from .engine.convergence import STOPPING
 from .engine.loop import Fit, Settings
 from .engine.problem import Problem, prepare
 from .engine.start import STARTS
+from .file_tables import DEFAULT_MEMORY, parse_memory
 from .fitted import FittedDLM
 from .steps.discriminant import DISCRIMINANTS
 from .steps.f_step import AXIS_WEIGHTS, SPARSE_METHODS, FStep
@@ -73,6 +74,9 @@ class FisherEM(FittedDLM, BaseEstimator):
         The seed of the starts.
     n_jobs : int or None
         Threads over blocks of rows; None means all cores. The result does not depend on it.
+    memory : str or int, default="1GB"
+        The budget for rows that are read from a file (a memory map, a path, Zarr, Parquet), such as "500MB". See
+        the page on big data for what it covers. Arrays and frames in memory are not affected.
 
     Attributes
     ----------
@@ -130,6 +134,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         variance_floor=1e-4,
         random_state=None,
         n_jobs=None,
+        memory=DEFAULT_MEMORY,
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -144,13 +149,18 @@ class FisherEM(FittedDLM, BaseEstimator):
         self.variance_floor = variance_floor
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.memory = memory
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X, y=None, sample_weight=None):
-        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice."""
+        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+
+        X is an array or a frame, a memory map, a Zarr array, the path of a .npy, Zarr or Parquet file, or a dask array
+        or data frame.
+        """
         self._check_parameters()
-        table = check_table(self, X, reset=True)
+        table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
         self._fit_rows(table, weights)
         return self
@@ -160,9 +170,10 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_clusters(self.n_clusters, table, weights)
         spec = self._specification(*table.shape)
         problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs, prior=prior)
-        self._warn_of_constant_columns(problem)
-        fit, starts = multistart.fit(problem, spec)
-        self._adopt(problem, fit, starts)
+        with problem.rows.closed_on_error():
+            self._warn_of_constant_columns(problem)
+            fit, starts = multistart.fit(problem, spec)
+            self._adopt(problem, fit, starts)
         self._warn_unless_converged()
         return problem, fit
 
@@ -180,6 +191,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_number("variance_floor", self.variance_floor, above=0)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, integer=True)
+        parse_memory(self.memory)
         check_random_state(self.random_state)
 
     def _specification(self, n: int, p: int) -> multistart.Specification:
@@ -228,7 +240,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
         parameters = fit.parameters
         K, d = parameters.latent_means.shape
-        self.labels_ = problem.rows.gather(fit.states, "posteriors").argmax(axis=0)
+        self.labels_ = problem.rows.gather(fit.states, "labels")
         self.loadings_ = loadings * signs
         self.sparse_loadings_ = self.loadings_ if fit.axes.sparse is None else fit.axes.sparse * signs
         self.support_ = self.sparse_loadings_.any(axis=1)
@@ -258,7 +270,7 @@ class FisherEM(FittedDLM, BaseEstimator):
 class SparseFisherEM(FisherEM):
     """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
 
-    The parameters from `n_clusters` to `n_jobs` are those of `FisherEM`.
+    The parameters from `n_clusters` to `memory` are those of `FisherEM`.
 
     Parameters
     ----------
@@ -306,6 +318,7 @@ class SparseFisherEM(FisherEM):
         variance_floor=1e-4,
         random_state=None,
         n_jobs=None,
+        memory=DEFAULT_MEMORY,
         method="two-step",
         sparsity=0.1,
         start="fisher-em",
@@ -326,6 +339,7 @@ class SparseFisherEM(FisherEM):
             variance_floor=variance_floor,
             random_state=random_state,
             n_jobs=n_jobs,
+            memory=memory,
         )
         self.method = method
         self.sparsity = sparsity

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import criteria
-from .engine.blocks import ArrayRows
-from .engine.statistics import Projection, column_moments, expect, project
+from .dask_tables import DaskTable
+from .engine.blocks import ArrayRows, Rows
+from .engine.statistics import Projection, describe, place
 from .steps.m_step import Parameters
 from .validation import check_number, check_table, check_weights
 
@@ -32,52 +35,87 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     n_jobs: int | None
     random_state: object
 
-    def _pass(self, X, sample_weight=None):
-        """Rows of new data with their projections, posteriors and log densities; and their sums."""
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, check_weights(sample_weight, table), n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        states = rows.states()
-        rows.fold(column_moments, states, False)
-        means = self.means_ - self.centre_
-        projection = Projection.of(self.loadings_, means)
-        rows.fold(project, states, projection)
+    def _pass(self, table, keep, sample_weight=None):
+        """One visit of every row of a checked table: (rows, states with the attribute `keep`, sums)."""
+        rows = self._rows_of(table, sample_weight)
+        projection = Projection.of(self.loadings_, self.means_ - self.centre_)
         parameters = Parameters.of(
             self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
         )
-        sums = rows.fold(expect, states, parameters, read=False)
-        return rows, states, sums
+        states = rows.states()
+        with rows.closed_on_error():
+            return rows, states, rows.fold(describe, states, projection, parameters, keep)
+
+    def _rows_of(self, table, sample_weight=None) -> Rows:
+        weights = check_weights(sample_weight, table)
+        make = getattr(table, "rows", None)
+        rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
+        rows.recentre(self.centre_)
+        return rows
+
+    def _told(self, X, tell: str, width: int | None, dtype):
+        """What the method `tell` says of each row of X: an array, or a lazy dask array for dask rows."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False, elsewhere=True)
+        if isinstance(table, DaskTable):
+            return table.map(getattr(self._light(), tell), width, dtype)
+        return getattr(self, tell)(table)
+
+    def _light(self):
+        """A copy without what belongs to the rows of the fit, for other processes."""
+        light = copy.copy(self)
+        for name in ("labels_", "history_", "starts_"):
+            light.__dict__.pop(name, None)
+        light.n_jobs = 1
+        return light
+
+    def _posteriors(self, table):
+        rows, states, _ = self._pass(table, "posteriors")
+        return rows.gather(states, "posteriors").T
+
+    def _labels(self, table):
+        rows, states, _ = self._pass(table, "posteriors")
+        return rows.gather(states, "labels").astype(np.intp, copy=False)
+
+    def _coordinates(self, table):
+        rows = self._rows_of(table)
+        states = rows.states()
+        with rows.closed_on_error():
+            rows.fold(place, states, self.loadings_)
+            return rows.gather(states, "projected").T + self.centre_ @ self.loadings_
+
+    def _log_densities(self, table):
+        rows, states, _ = self._pass(table, "log_density")
+        return rows.gather(states, "log_density")
 
     def predict_proba(self, X):
-        """Posterior probabilities of the groups (n x K)."""
-        rows, states, _ = self._pass(X)
-        return rows.gather(states, "posteriors").T
+        """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
+        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0, float)
 
     def predict(self, X):
         """The most probable group of each row."""
-        return self.predict_proba(X).argmax(axis=1)
+        return self._told(X, "_labels", None, np.intp)
 
     def transform(self, X):
         """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        rows = ArrayRows(table, n_jobs=self.n_jobs)
-        rows.recentre(self.centre_)
-        return np.concatenate([block @ self.loadings_ for block in rows.tiles()]) + self.centre_ @ self.loadings_
+        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
 
     def score_samples(self, X):
         """log f(y) of each row."""
-        rows, states, _ = self._pass(X)
-        return rows.gather(states, "log_density")
+        return self._told(X, "_log_densities", None, float)
+
+    def _sums(self, X, sample_weight):
+        check_is_fitted(self)
+        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), "", sample_weight)
+        return rows, sums
 
     def score(self, X, y=None, sample_weight=None):
         """The mean log-likelihood per row."""
-        rows, _, sums = self._pass(X, sample_weight)
+        rows, sums = self._sums(X, sample_weight)
         return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
 
     def _criterion(self, name, X, sample_weight):
-        rows, _, sums = self._pass(X, sample_weight)
+        rows, sums = self._sums(X, sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
         return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
 

@@ -134,7 +134,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def fit(self, X, y=None, sample_weight=None):
         """Search on the rows of X. `y` is ignored."""
         self._check_parameters()
-        table = check_table(self, X, reset=True)
+        table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
         self._fit_rows(table, weights)
         return self
@@ -145,6 +145,10 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             check_clusters(K, table, weights)
         specs = self._specifications(*table.shape)
         problem = prepare(table, weights, ridge=self.estimator.ridge, n_jobs=self.n_jobs, prior=prior)
+        with problem.rows.closed_on_error():
+            return problem, self._search(problem, specs)
+
+    def _search(self, problem: Problem, specs: dict[tuple[int, str], Specification]) -> Fit:
         self.estimator._warn_of_constant_columns(problem)
         store = Store(self.checkpoint, fingerprint(problem, self._settings()) if self.checkpoint else "")
         self._outcomes: list[Outcome] = []
@@ -159,10 +163,11 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 warnings.warn(
                     f"interrupted: the results are those of the {len(self._outcomes)} fits that were done", stacklevel=3
                 )
-        return problem, self._conclude(problem)
+        return self._conclude(problem)
 
     def _run(self, problem: Problem, store: Store, specs: dict[tuple[int, str], Specification], bar) -> None:
-        jobs = n_threads(self.n_jobs)
+        # rows in a file or on a cluster stay there: each fit uses all threads or workers in turn
+        jobs = n_threads(self.n_jobs) if problem.rows.portable else 1
         apart = problem if jobs == 1 else _single_threaded(problem)
         clusters = sorted({K for K, _ in specs}, reverse=True)  # the longest work first
         bar.add(len(specs))
@@ -329,7 +334,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         fixed = {
             k: v
             for k, v in self.estimator.get_params().items()
-            if k not in ("n_clusters", "model", "sparsity", "n_jobs")
+            if k not in ("n_clusters", "model", "sparsity", "n_jobs", "memory")
         }
         return repr(sorted(fixed.items())) + repr(self.n_init)
 

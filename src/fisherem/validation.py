@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import _num_samples, check_array, validate_data
+
+from .dask_tables import DaskTable, is_dask
+from .engine.finite import check_finite
+from .file_tables import DEFAULT_MEMORY, FileTable, as_file_table
 
 __all__ = [
     "check_clusters",
@@ -41,10 +47,6 @@ def _column_names(X):
     return None if columns is None or callable(columns) else list(columns)
 
 
-def _column(names, j: int) -> str:
-    return f"column {names[j]!r}" if names is not None else f"column {j}"
-
-
 def _check_numeric(X) -> None:
     """Frames: name the columns that are not numbers, before NumPy says only that some string could not be converted."""
     names = _column_names(X)
@@ -67,48 +69,64 @@ def _is_text(dtype) -> bool:
     return kind not in "biuf"
 
 
-def check_finite(X: np.ndarray, names=None) -> None:
-    """Raise on the first NaN or infinite value, by row and column."""
-    # a sum is not finite if any term is not (or if it overflows, which the closer look below tells apart)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum(dtype=np.float64)):
-            return
-    for start in range(0, len(X), 4096):
-        block = X[start : start + 4096]
-        bad = ~np.isfinite(block)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            what = "NaN" if np.isnan(block[i, j]) else "infinity"
-            more = int(bad.sum()) - 1
-            raise ValueError(
-                f"Input X contains {what}: row {start + i}, {_column(names, j)}"
-                + (f" (and {more} more in the rows near it)" if more else "")
-                + "; remove or impute such values first"
-            )
+def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
+    """A 2-D float array (float32 stays float32) with the estimator's feature names recorded or compared.
 
-
-def check_table(estimator, X, *, reset: bool) -> np.ndarray:
-    """A 2-D float array (float32 stays float32) with the estimator's feature names recorded or compared."""
+    With `elsewhere`, a file or a dask collection becomes a `FileTable` or `DaskTable`, whose values are looked at when
+    they are read.
+    """
+    limits: dict[str, Any] = {"ensure_min_samples": 2 if reset else 1, "ensure_min_features": 2 if reset else 1}
+    table = _table_elsewhere(estimator, X) if elsewhere else None
+    if table is not None:
+        names, p = table.names, (table.p if isinstance(table, DaskTable) else table.shape[1])
+        # two empty rows with its columns: scikit-learn compares names and numbers as it does for arrays
+        stub = np.zeros((2, p))
+        validate_data(estimator, stub if names is None else pd.DataFrame(stub, columns=names), reset=reset, **limits)
+        if isinstance(table, FileTable):
+            check_rows(len(table), limits["ensure_min_samples"])
+            whole = table.whole()
+            return table if whole is None else whole
+        if reset:
+            check_rows(len(table), limits["ensure_min_samples"])
+        return table
+    if is_dask(X):
+        raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
     _check_numeric(X)
     names = _column_names(X)
-    array = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-        ensure_min_features=2 if reset else 1,
-    )
+    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, **limits)
     check_finite(array, names)
     return array
+
+
+def _table_elsewhere(estimator, X) -> DaskTable | FileTable | None:
+    if not is_dask(X):
+        return as_file_table(X, _memory(estimator))
+    table = DaskTable(X)
+    _check_numeric(X)
+    return table
+
+
+def _memory(estimator) -> Any:
+    """The budget of an estimator, or of the one that it wraps."""
+    while estimator is not None:
+        if hasattr(estimator, "memory"):
+            return estimator.memory
+        estimator = getattr(estimator, "estimator", None)
+    return DEFAULT_MEMORY
+
+
+def check_rows(n: int, least: int) -> None:
+    if n < least:
+        raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
 
 
 def check_weights(sample_weight, X) -> np.ndarray | None:
     """Non-negative weights, one per row; None stays None."""
     if sample_weight is None:
         return None
-    n = _num_samples(X)
+    n = len(X) if hasattr(X, "rows_at") else _num_samples(X)
+    if is_dask(sample_weight):
+        sample_weight = sample_weight.compute()
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -122,20 +140,30 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     return weights
 
 
-def check_clusters(n_clusters, X: np.ndarray, weights) -> None:
+def check_clusters(n_clusters, X, weights) -> None:
     """K < number of rows, and K distinct rows to be had."""
     n = len(X) if weights is None else int(np.count_nonzero(weights))
     counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
     if n_clusters >= n:
         raise ValueError(f"n_clusters={n_clusters} must be smaller than the number of rows ({counted})")
     seen: set[bytes] = set()
-    for i in range(len(X)):
-        if weights is not None and weights[i] == 0:
-            continue
-        seen.add(X[i].tobytes())
-        if len(seen) >= n_clusters:
-            return
+    read = getattr(X, "rows_at", lambda index: X[index[0] : index[-1] + 1])
+    for start, stop in _growing(len(X)):
+        for i, row in enumerate(read(np.arange(start, stop)), start):
+            if weights is None or weights[i] > 0:
+                seen.add(row.tobytes())
+            if len(seen) >= n_clusters:
+                return
     raise ValueError(f"X has only {len(seen)} distinct rows, fewer than n_clusters={n_clusters}: lower n_clusters")
+
+
+def _growing(n: int, first: int = 64, most: int = 2**14):
+    """Ranges over n rows: the first ones mostly tell."""
+    start = 0
+    while start < n:
+        stop = min(n, start + first)
+        yield start, stop
+        start, first = stop, min(2 * first, most)
 
 
 def check_init(init, n: int, n_clusters: int):

@@ -3,7 +3,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from fisherem.engine import start
+from fisherem.engine import sample, start
 from fisherem.engine.problem import prepare
 from fisherem.engine.start import STARTS, distinct_rows, ward_labels
 
@@ -67,8 +67,10 @@ def test_large_data_start_from_a_sample(monkeypatch, name):
     truth = rng.integers(3, size=6000)
     Y = rng.normal(size=(6000, 5)) + 8 * rng.normal(size=(3, 5))[truth] + 100
     monkeypatch.setattr(start, "_EXACT_ELEMENTS", 1000)
-    monkeypatch.setattr(start, "_SAMPLE_ROWS", 500)
+    monkeypatch.setattr(sample, "SAMPLE_ROWS", 500)
     monkeypatch.setattr(start, "_WARD_ROWS", 500)
     for data in (Y, Y.astype(np.float32)):
-        labels = STARTS[name](prepare(data, ridge=1e-3), 3, 1, np.random.RandomState(0))[0]
+        problem = prepare(data, ridge=1e-3)
+        rule = STARTS[name](problem, 3, 1, np.random.RandomState(0))[0]
+        labels = problem.rows.gather(problem.start_states(rule, 3), "labels")
         assert adjusted_rand_score(truth, labels) > 0.95

@@ -270,6 +270,6 @@ def test_missing_extras_are_named(tmp_path, plain, monkeypatch):
 
     monkeypatch.setattr(extras, "import_module", absent)
     with pytest.raises(
-        ImportError, match=r"reading ENVI files needs the package spectral: pip install fisherem\[images"
+        ImportError, match=r"reading ENVI files needs the package spectral: pip install 'fisherem\[images"
     ):
         read(path)

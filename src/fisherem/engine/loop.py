@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from ..dlm import DLM
 from ..steps.between import Between, fisher_criterion
 from ..steps.f_step import Axes, FStep
 from ..steps.m_step import Parameters, m_step
-from .blocks import BlockState
 from .convergence import STOPPING
 from .problem import Problem
 from .statistics import Projection, expect, project, split_group
@@ -47,7 +47,7 @@ class Fit:
     axes: Axes
     parameters: Parameters
     means: np.ndarray  # K x r, relative to the centre, in the rows' coordinates
-    states: list[BlockState]
+    states: Any  # as the engine keeps them; [] when they were given up
     log_likelihood: float
     entropy: float
     history: list[dict]
@@ -59,13 +59,13 @@ class Fit:
         return len(self.history)
 
 
-def run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Settings, *, phase: str = "") -> Fit:
+def run(problem: Problem, states: Any, f_step: FStep, settings: Settings, *, phase: str = "") -> Fit:
     """Iterate from the posteriors in `states` (which are overwritten)."""
     with problem.rows.threads():
         return _run(problem, states, f_step, settings, phase)
 
 
-def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Settings, phase: str) -> Fit:
+def _run(problem: Problem, states: Any, f_step: FStep, settings: Settings, phase: str) -> Fit:
     stop: Callable[[float, float], bool] = STOPPING[settings.stopping](settings.tol)
     floor = settings.variance_floor * problem.floor_unit
     sums = problem.group_sums(states)
@@ -79,7 +79,7 @@ def _run(problem: Problem, states: list[BlockState], f_step: FStep, settings: Se
         if len(collapsed):
             if fit is None or n_splits >= len(sums.weights):
                 return _give_up(fit, collapsed)
-            sums, event = _refill(problem, states, fit.parameters, sums, int(collapsed[0]))
+            sums, event = _refill(problem, states, fit, sums, int(collapsed[0]))
             n_splits += 1
             continue
         means = sums.sums / sums.weights[:, None]
@@ -149,7 +149,7 @@ def restore(problem: Problem, fit: Fit) -> Fit:
     return replace(fit, states=states)
 
 
-def _update_prior(problem: Problem, states: list[BlockState], parameters: Parameters) -> dict:
+def _update_prior(problem: Problem, states: Any, parameters: Parameters) -> dict:
     """Put the prior that the last posteriors make into the states; its strength, for the history."""
     if problem.prior is None:
         return {}
@@ -164,12 +164,12 @@ def _total(moments, projection: Projection, sums, problem: Problem) -> np.ndarra
     return within + between + problem.scatter.ridge * np.eye(len(within))
 
 
-def _refill(problem: Problem, states, parameters: Parameters, sums, target: int):
+def _refill(problem: Problem, states, fit: Fit, sums, target: int):
     """An emptied group takes half of the largest one, cut across its longest latent direction."""
     source = int(np.argmax(sums.weights))
-    direction = np.linalg.eigh(parameters.covariances[source])[1][:, -1]
-    mean = parameters.latent_means[source]
-    sums = problem.rows.fold(split_group, states, source, target, mean, direction)
+    longest = np.linalg.eigh(fit.parameters.covariances[source])[1][:, -1]
+    threshold = float(longest @ fit.parameters.latent_means[source])
+    sums = problem.rows.fold(split_group, states, source, target, fit.axes.rows @ longest, threshold)
     return sums, f"group {target} had emptied: refilled with half of group {source}"
 
 

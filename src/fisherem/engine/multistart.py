@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..steps.f_step import FStep
-from .loop import Fit, Settings, run
-from .problem import Problem
-from .start import STARTS
+from .blocks import ArrayRows
+from .loop import Fit, Settings, restore, run
+from .problem import Problem, prepare
+from .sample import two_samples
+from .start import STARTS, is_large, sample_centres
+from .statistics import Projection, describe
 
 __all__ = ["FitError", "Specification", "best_of", "dense_from", "fit", "sparse_from", "starting_points"]
 
@@ -43,27 +47,63 @@ class Specification:
         return FStep(self.discriminant, self.d, self.method, self.sparsity, self.scale_penalty, self.axis_weights)
 
 
-def starting_points(problem: Problem, spec: Specification) -> list[np.ndarray]:
-    """Labels or posteriors to start from."""
+def starting_points(problem: Problem, spec: Specification) -> list[Any]:
+    """Labels, posteriors, rules or a fit to start from."""
     if not isinstance(spec.init, str):
         return [spec.init]
-    return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, check_random_state(spec.random_state))
+    rng = check_random_state(spec.random_state)
+    if spec.init == "kmeans" and spec.n_init > 1 and is_large(problem) and problem.rows is problem.given:
+        return [chosen_start(problem, spec, rng)]
+    return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, rng)
 
 
-def dense_from(problem: Problem, start: np.ndarray, spec: Specification) -> Fit:
+def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomState) -> Any:
+    """Large data: k-means starts and Fisher-EM from each on a sample, the choice by the likelihood of another sample.
+
+    The start is the chosen fit, which the loop goes on from on all rows. Where no candidate led to a fit, it is the
+    best k-means partition.
+    """
+    sample, other = two_samples(problem, rng)
+    candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
+    scatter = problem.scatter
+    small = prepare(sample, ridge=scatter.ridge / scatter.mean_variance)
+    best, most = None, (False, -np.inf)
+    for candidate in candidates:
+        try:
+            states = small.start_states(replace(candidate, centres=candidate.centres - small.centre), spec.n_clusters)
+            fit = run(small, states, spec.dense_step(), spec.settings)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            continue
+        rank = (_rank(fit)[0], _likelihood_of(other - small.centre, fit))
+        if best is None or rank > most:
+            best, most = fit, rank
+    if best is None:
+        return candidates[0]
+    return replace(best, means=best.means + small.centre, states=[], history=[])
+
+
+def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
+    """The log-likelihood of rows that the fit has not seen (less the centre that its means are relative to)."""
+    rows = ArrayRows(Y)
+    projection = Projection.of(fit.axes.rows, fit.means)
+    return rows.fold(describe, rows.states(), projection, fit.parameters, "").log_likelihood
+
+
+def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
+    if not isinstance(start, Fit):
+        return problem.start_states(start, n_clusters)
+    return problem.states_of(start if start.states else restore(problem, start), "posteriors")
+
+
+def dense_from(problem: Problem, start: Any, spec: Specification) -> Fit:
     """Fisher-EM from one starting point."""
-    return run(problem, problem.start_states(start, spec.n_clusters), spec.dense_step(), spec.settings, phase="dense")
+    return run(problem, _states_from(problem, start, spec.n_clusters), spec.dense_step(), spec.settings, phase="dense")
 
 
-def sparse_from(problem: Problem, start: Fit | np.ndarray, spec: Specification) -> Fit:
+def sparse_from(problem: Problem, start: Any, spec: Specification) -> Fit:
     """Sparse Fisher-EM from a fit's posteriors or from a starting point. The history of a fit goes on."""
-    if isinstance(start, Fit):
-        states = problem.fresh_states()
-        for state, other in zip(states, start.states, strict=True):
-            state.posteriors = other.posteriors.copy()
-        before = start.history
-    else:
-        states, before = problem.start_states(start, spec.n_clusters), []
+    before = start.history if isinstance(start, Fit) else []
+    states = _states_from(problem, start, spec.n_clusters)
     fit = run(problem, states, spec.sparse_step(), spec.settings, phase="sparse")
     fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
     return fit

@@ -74,6 +74,5 @@ class SpatialPrior:
         b = self.estimate(posteriors, means, log_proportions) if self.strength is None else self.strength
         means *= b
         means -= logsumexp(log_proportions[:, None] + means, axis=0)
-        for state, span in zip(states, rows.slices, strict=True):
-            state.log_prior = means[:, span]
+        rows.spread(states, "log_prior", means)
         return float(b)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .blocks import ArrayRows, BlockState
+from .blocks import ArrayRows, Rows
 from .prior import SpatialPrior
 from .scatter import DenseScatter, RowSpaceScatter, Scatter
-from .statistics import column_moments, group_sums
+from .statistics import begin, column_moments, group_sums, varying_columns
 
 __all__ = ["Problem", "prepare"]
 
 # Singular values below this share of the largest are rounding of the rotation into the row space.
 _ROW_SPACE_TOLERANCE = 1e-10
+# What a state keeps from one fit to the next.
+_LASTING = ("weights", "squared_norms", "first")
+# Rows in which columns are first looked at for being constant: those that vary mostly do so at once.
+_FIRST_LOOK = 1000
 # Multiplications below which a second BLAS thread costs more than it saves (about 20 ms of one core).
 _BLAS_THREADS_FROM = 5e8
 
@@ -24,15 +29,15 @@ _BLAS_THREADS_FROM = 5e8
 class Problem:
     """Frozen inputs of a fit. `rows` are centred at `centre`; means are relative to it, in the rows' coordinates."""
 
-    source: np.ndarray  # n x p, as given
-    rows: ArrayRows
+    rows: Rows
     scatter: Scatter
-    states: list[BlockState]  # weights and squared norms of the rows; never with posteriors
+    states: Any  # weights and squared norms of the rows; never with posteriors
     weight: float  # sum of the weights: the n of the formulas
     mean: np.ndarray  # overall mean relative to the centre (rounding, not zero)
     centre: np.ndarray  # p, in the variables
     constant: np.ndarray  # bool p: columns without any variation
     lightest: float  # the smallest positive weight
+    given: Rows  # the rows as given: `rows` unless those are coordinates in the row space
     prior: SpatialPrior | None = None  # rows that lie near each other tend to the same group
 
     @property
@@ -44,19 +49,21 @@ class Problem:
         """The mean variance per variable, trace(S) / p: what floors and ridges are relative to."""
         return self.scatter.mean_variance
 
-    def fresh_states(self) -> list[BlockState]:
-        return [BlockState(s.weights, s.squared_norms) for s in self.states]
+    def fresh_states(self) -> Any:
+        return self.rows.derive(self.states, _LASTING)
 
-    def start_states(self, start: np.ndarray, n_clusters: int) -> list[BlockState]:
-        """States with posteriors from labels (n) or from posteriors (n x K)."""
+    def states_of(self, fit, *names: str) -> Any:
+        """Fresh states that share the named values with a fit's."""
+        return self.rows.derive(fit.states, _LASTING + names)
+
+    def start_states(self, start, n_clusters: int) -> Any:
+        """States with posteriors from labels (n), from posteriors (n x K), or from a rule that fills them itself."""
         states = self.fresh_states()
-        for state, rows in zip(states, self.rows.slices, strict=True):
-            part = start[rows]
-            state.posteriors = (
-                np.ascontiguousarray(part.T)
-                if part.ndim == 2
-                else (part == np.arange(n_clusters)[:, None]).astype(float)
-            )
+        if isinstance(start, np.ndarray):
+            self.rows.spread(states, "start", start.T)
+            self.rows.fold(begin, states, n_clusters, read=False)
+        else:
+            start.fill(self.rows, states, n_clusters)
         return states
 
     def group_sums(self, states):
@@ -64,58 +71,62 @@ class Problem:
 
 
 def prepare(Y, weights=None, *, ridge: float, n_jobs=None, block_rows=None, prior=None) -> Problem:
-    """Two passes over the rows: their mean, then squared norms and cross-products about it."""
-    rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows)
+    """Two passes over the rows: their mean, then squared norms and cross-products about it.
+
+    Y is an array, anything that `ArrayRows` reads, or a table that knows its own engine (`Y.rows(weights, n_jobs)`).
+    """
+    make = getattr(Y, "rows", None)
+    rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows) if make is None else make(weights, n_jobs)
+    if prior is not None and make is not None:
+        raise ValueError("a prior over the rows needs all posteriors at once: give the rows as an array")
     # a single block leaves the cross-products to BLAS's own threads, once they are worth starting
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
-    with nullcontext() if alone else rows.threads():
-        return _prepare(rows, weights, ridge, prior)
+    with rows.closed_on_error(), nullcontext() if alone else rows.threads():
+        return _prepare(rows, ridge, prior)
 
 
-def _prepare(rows: ArrayRows, weights, ridge: float, prior) -> Problem:
-    Y = rows.Y
+def _prepare(rows: Rows, ridge: float, prior) -> Problem:
+    weights = rows.weights
     n_rows = rows.n if weights is None else int(np.count_nonzero(weights))
     wide = n_rows <= rows.p
     states = rows.states()
     first = rows.fold(column_moments, states, False)
     centre = first.sums / first.weight
     # The centre must be a number of the data's own type, or constant columns would leave a residue
-    centre = centre.astype(Y.dtype).astype(float) if Y.dtype == np.float32 else centre
-    constant = _constant_columns(rows)
-    first_row = 0 if weights is None else int(np.argmax(weights > 0))
-    centre[constant] = Y[first_row : first_row + 1][0, constant]
+    centre = centre.astype(rows.dtype).astype(float) if rows.dtype == np.float32 else centre
+    constant, values = _constant_columns(rows, states)
+    centre[constant] = values[constant]
     rows.recentre(centre)
     second = rows.fold(column_moments, states, not wide)
     mean = second.sums / second.weight
     lightest = 1.0 if weights is None else float(weights[weights > 0].min())
+    given = rows
     if wide:
-        rows, states, scatter, mean = _rotate(rows, states, mean, second.weight, ridge)
+        rows, states, scatter, mean = _rotate(rows, mean, second.weight, ridge)
     else:
         covariance = second.cross / second.weight - np.outer(mean, mean)
         scatter = DenseScatter(covariance, ridge)
-    return Problem(Y, rows, scatter, states, float(second.weight), mean, centre, constant, lightest, prior)
+    return Problem(rows, scatter, states, float(second.weight), mean, centre, constant, lightest, given, prior)
 
 
-def _constant_columns(rows: ArrayRows) -> np.ndarray:
-    """bool p: one and the same value in every row that counts. Few blocks are read: most columns vary at once."""
-    constant = np.ones(rows.p, bool)
-    first = None
-    for start in range(0, rows.n, 1000):
-        block = rows.Y[start : start + 1000]
-        if rows.weights is not None:
-            block = block[rows.weights[start : start + 1000] > 0]
-        if not len(block):
-            continue
-        first = block[0].copy() if first is None else first
-        constant &= (block == first).all(axis=0)
-        if not constant.any():
-            break
-    return constant
+def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:
+    """bool p: one and the same value in every row that counts; and those values."""
+    look_at = np.arange(min(rows.n, _FIRST_LOOK))
+    if rows.weights is not None:
+        look_at = np.flatnonzero(rows.weights)[:_FIRST_LOOK]
+    look = rows.take(look_at).astype(float)
+    first = look[0]
+    constant = (look == first).all(axis=0)
+    columns = np.flatnonzero(constant)
+    if len(columns) and len(look) < rows.n:
+        constant[columns] = rows.fold(varying_columns, states, first[columns], columns) == 0
+    return constant, first
 
 
-def _rotate(rows: ArrayRows, states, mean, weight, ridge):
+def _rotate(rows: Rows, mean, weight, ridge):
     """n <= p: coordinates in the row space. Distances and products between rows stay what they were."""
-    centred = np.concatenate([block.copy() for block in rows.tiles()]) - mean
+    centred = rows.everything() - rows.centre
+    centred -= mean
     w = np.ones(rows.n) if rows.weights is None else rows.weights
     # Tall (p x n) so that LAPACK reduces by QR first; the SVD is of the unweighted rows so that zero-weight rows fit in
     basis, singular, _ = np.linalg.svd(centred.T, full_matrices=False)

@@ -38,9 +38,7 @@ def selected_likelihood(problem: Problem, fit: Fit, settings: Settings) -> tuple
     overall = scatter.to_variables(problem.mean[:, None])[:, 0]
     means[:, ~support] = overall[~support]
     projection = Projection.of(fit.axes.rows, scatter.to_rows(means.T).T, np.einsum("kj,kj->k", means, means))
-    states = problem.fresh_states()
-    for state, fitted in zip(states, fit.states, strict=True):
-        state.posteriors, state.log_prior = fitted.posteriors, fitted.log_prior
+    states = problem.states_of(fit, "posteriors", "log_prior")
     moments = problem.rows.fold(project, states, projection)
     floor = settings.variance_floor * problem.floor_unit
     weights = fit.parameters.proportions * problem.weight

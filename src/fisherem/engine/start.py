@@ -1,18 +1,27 @@
-"""Where the loop starts: partitions of the rows (n labels). No start looks at anything but the rows."""
+"""Where the loop starts: partitions of the rows. No start looks at anything but the rows.
+
+A start is an array of n labels or, for large data, a rule that fills the posteriors of any block by itself (`Centres`,
+`RandomPartition`). Starts depend on the rows and the seed alone, never on blocks, files or workers.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-__all__ = ["STARTS", "distinct_rows", "kmeans_starts", "random_starts", "ward_labels", "ward_starts"]
+from .sample import Centres, RandomPartition, one_sample
+
+__all__ = [
+    "STARTS", "distinct_rows", "is_large", "kmeans_starts", "random_starts", "sample_centres", "ward_labels",
+    "ward_starts",
+]  # fmt: skip
 
 # Up to this many values, equal rows are merged into weighted ones before a start is looked for, so that a row of
 # weight 2 and the same row twice lead to the same start; beyond it the start comes from a sample of rows.
 _EXACT_ELEMENTS = 2**22
-# Rows for a start on large data: enough for the centres of some hundred groups.
-_SAMPLE_ROWS = 10_000
 # k-means runs to choose from. On usps358 one run in three ends in the good partition: ten miss it once in fifty times.
 _KMEANS_RUNS = 10
 # On large data the runs themselves use this many rows, and those that are kept go on from there on the whole sample:
@@ -48,47 +57,46 @@ def distinct_rows(Y: np.ndarray, weights: np.ndarray | None):
     return order[new][present], merged[present], np.where(present[index], renumber[index], -1)
 
 
-def _sample(Y, weights, size, rng):
-    n = len(Y)
-    if n <= size:
-        return Y, weights
-    chosen = np.sort(rng.choice(n, size, replace=False, p=None if weights is None else weights / weights.sum()))
-    return np.asarray(Y[chosen], float), None  # drawn by weight: they count the same from here on
+def is_large(problem) -> bool:
+    """Whether starts come from a sample of the rows."""
+    return problem.rows.n * problem.rows.p > _EXACT_ELEMENTS
 
 
-def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[np.ndarray]:
+def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
     """The best k-means partition first, then others that differ from it; random partitions where those run out.
 
     k-means often ends in a few partitions over and over: fitting from each of its runs would repeat the same work,
     and likelihood and inertia do not agree on which is best.
     """
     rows = problem.rows
-    Y, weights = rows.Y, rows.weights
-    exact = Y.size <= _EXACT_ELEMENTS
-    if exact:
-        chosen, sample_weights, index = distinct_rows(problem.source, weights)
-        sample = Y[chosen]
+    if is_large(problem):
+        starts: list[Any] = sample_centres(one_sample(problem, rng), n_clusters, n_init, rng)
     else:
-        sample, sample_weights = _sample(Y, weights, _SAMPLE_ROWS, rng)
-    # a drawn sample is a copy of our own: centre it where it stands (at Mars size it is half of the data)
-    sample = np.subtract(sample, rows.centre, out=None if exact or sample is Y else sample)
-    part = sample if exact else _sample(sample, None, max(_RUN_ROWS, 50 * n_clusters), rng)[0]
+        chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
+        runs = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng)
+        starts = [np.where(index >= 0, run.labels_[index], 0) for run in runs[:n_init]]
+    return starts + random_starts(problem, n_clusters, n_init - len(starts), rng)
+
+
+def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Centres]:
+    """Centres of k-means on a sample of large data, as different as `kmeans_starts` are."""
+    part = sample
+    if len(sample) > (size := max(_RUN_ROWS, 50 * n_clusters)):
+        part = sample[np.sort(rng.choice(len(sample), size, replace=False))]
+    return [Centres(_go_on(run, sample)) for run in _different(part, None, n_clusters, rng)[:n_init]]
+
+
+def _different(sample, weights, n_clusters: int, rng: np.random.RandomState) -> list[KMeans]:
+    """k-means runs that ended in different partitions, the best first."""
     runs = sorted(
-        (
-            KMeans(n_clusters, n_init=1, random_state=seed).fit(part, sample_weight=sample_weights)
-            for seed in _seeds(rng)
-        ),
+        (KMeans(n_clusters, n_init=1, random_state=seed).fit(sample, sample_weight=weights) for seed in _seeds(rng)),
         key=lambda run: run.inertia_,
     )
     different: list[KMeans] = []
     for run in runs:
         if all(adjusted_rand_score(run.labels_, other.labels_) < _SAME_PARTITION for other in different):
             different.append(run)
-    starts = [
-        np.where(index >= 0, run.labels_[index], 0) if exact else _nearest(rows, _go_on(run, sample))
-        for run in different[:n_init]
-    ]
-    return starts + random_starts(problem, n_clusters, n_init - len(starts), rng)
+    return different
 
 
 def _go_on(run: KMeans, sample: np.ndarray) -> np.ndarray:
@@ -104,26 +112,22 @@ def _seeds(rng: np.random.RandomState) -> np.ndarray:
     return rng.randint(np.iinfo(np.int32).max, size=_KMEANS_RUNS)
 
 
-def _nearest(rows, centres: np.ndarray) -> np.ndarray:
-    """The nearest centre of every row."""
-    half = 0.5 * np.einsum("kj,kj->k", centres, centres)
-    return np.concatenate([np.argmax(tile @ centres.T - half, axis=1) for tile in rows.tiles()])
-
-
-def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[np.ndarray]:
+def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
     """Partitions drawn from a multinomial with equal probabilities, as in the paper's section 4.2; none empty.
 
     Equal rows are drawn together, so that a row of weight 2 is the same as the row twice here too.
     """
-    n, index = problem.rows.n, None
-    if problem.rows.Y.size <= _EXACT_ELEMENTS:
-        chosen, _, index = distinct_rows(problem.source, problem.rows.weights)
-        n = len(chosen)
+    if n_init <= 0:
+        return []
+    if is_large(problem):
+        return [RandomPartition(int(seed)) for seed in rng.randint(np.iinfo(np.int32).max, size=n_init)]
+    chosen, _, index = distinct_rows(problem.given.everything(), problem.rows.weights)
+    n = len(chosen)
     starts = []
     for _ in range(n_init):
         labels = rng.randint(n_clusters, size=n)
         labels[rng.permutation(n)[:n_clusters]] = np.arange(n_clusters)
-        starts.append(labels if index is None else np.where(index >= 0, labels[index], 0))
+        starts.append(np.where(index >= 0, labels[index], 0))
     return starts
 
 
@@ -178,22 +182,21 @@ def ward_labels(Y: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndarr
     return np.unique(roots, return_inverse=True)[1]
 
 
-def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[np.ndarray]:
+def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
     """Ward's hierarchical clustering: a single start, as repeating it would repeat the fit.
 
     Many rows: of a sample, then by nearest mean.
     """
     del n_init
     rows = problem.rows
-    if rows.Y.size <= _EXACT_ELEMENTS:
-        chosen, weights, index = distinct_rows(problem.source, rows.weights)
+    if not is_large(problem):
+        chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
         if len(chosen) <= _WARD_ROWS:
-            labels = ward_labels(rows.Y[chosen] - rows.centre, weights, n_clusters)
+            labels = ward_labels(rows.everything()[chosen] - rows.centre, weights, n_clusters)
             return [np.where(index >= 0, labels[index], 0)]
-    sample, _ = _sample(rows.Y, rows.weights, _WARD_ROWS, rng)
-    sample = sample - rows.centre
+    sample = one_sample(problem, rng, _WARD_ROWS)
     member = (ward_labels(sample, np.ones(len(sample)), n_clusters) == np.arange(n_clusters)[:, None]).astype(float)
-    return [_nearest(rows, member @ sample / member.sum(axis=1, keepdims=True))]
+    return [Centres(member @ sample / member.sum(axis=1, keepdims=True))]
 
 
 STARTS = {"kmeans": kmeans_starts, "random": random_starts, "ward": ward_starts}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .blocks import Block, BlockState
+from .kernels import Block, BlockState, Sized, kernel
 
 __all__ = [
     "ColumnMoments",
@@ -18,15 +18,21 @@ __all__ = [
     "GroupSums",
     "LatentMoments",
     "Projection",
+    "begin",
     "column_moments",
+    "coordinates",
+    "describe",
     "expect",
     "group_sums",
+    "latent_moments",
+    "place",
     "project",
     "split_group",
+    "varying_columns",
 ]
 
 
-class Mergeable:
+class Mergeable(Sized):
     """A dataclass of sums: merging two adds them field by field."""
 
     def __add__(self, other):
@@ -41,6 +47,7 @@ class ColumnMoments(Mergeable):
     cross: np.ndarray  # cross[j, l] = sum_i w[i] y[i, j] y[i, l], or 0 when not asked for
 
 
+@kernel(reads=("weights",), writes=("squared_norms",))
 def column_moments(block: Block, state: BlockState, with_cross: bool) -> ColumnMoments:
     """Weighted sums and cross-products of the rows; the rows' squared norms are kept in the state."""
     weights = np.ones(len(block)) if state.weights is None else state.weights
@@ -49,12 +56,24 @@ def column_moments(block: Block, state: BlockState, with_cross: bool) -> ColumnM
     return ColumnMoments(float(weights.sum()), block.sums(weights[None])[0], cross)
 
 
+@kernel(reads=("start",), writes=("posteriors",), drops=("start",))
+def begin(block: Block | None, state: BlockState, n_clusters: int) -> int:
+    """Posteriors from the labels (m,) or posteriors (K, m) that were given to begin with."""
+    given, state.start = state.start, None
+    if given.ndim == 1:
+        state.posteriors = (given == np.arange(n_clusters)[:, None]).astype(float)
+    else:
+        state.posteriors = np.ascontiguousarray(given)
+    return 0
+
+
 @dataclass
 class GroupSums(Mergeable):
     weights: np.ndarray  # weights[k] = n_k = sum_i w[i] t[i, k]
     sums: np.ndarray  # sums[k, j] = sum_i w[i] t[i, k] y[i, j]
 
 
+@kernel(reads=("weights", "posteriors"))
 def group_sums(block: Block, state: BlockState) -> GroupSums:
     """T'Y and the group weights, all that an F-step needs of the rows."""
     weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
@@ -62,7 +81,7 @@ def group_sums(block: Block, state: BlockState) -> GroupSums:
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Sized):
     """What the rows need to know of the new axes and means (in the rows' coordinates)."""
 
     latent_means: np.ndarray  # mu, K x d
@@ -88,8 +107,9 @@ class LatentMoments(Mergeable):
     noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
 
 
-def project(block: Block, state: BlockState, projection: Projection) -> LatentMoments | int:
-    """Coordinates in the latent space and squared distances outside it; their weighted moments per group.
+@kernel(reads=("squared_norms",), writes=("projected", "residuals"))
+def coordinates(block: Block, state: BlockState, projection: Projection) -> int:
+    """Coordinates in the latent space and squared distances outside it.
 
     |Q(y - m_k)|^2 = (|y|^2 - |x|^2) - 2 y'q_k + (|m_k|^2 - |mu_k|^2) with Q = I - UU': the differences are between
     quantities outside the discriminative subspace, where the means nearly agree, so little cancels.
@@ -104,14 +124,33 @@ def project(block: Block, state: BlockState, projection: Projection) -> LatentMo
     residuals += projection.offsets[:, None]
     np.maximum(residuals, 0, out=residuals)
     state.projected, state.residuals = x, residuals
+    return 0
+
+
+@kernel(reads=("weights", "posteriors", "projected", "residuals"), drops=("posteriors",), rows=False)
+def latent_moments(block: Block | None, state: BlockState, projection: Projection) -> LatentMoments | int:
+    """Weighted moments per group of the kept coordinates and distances."""
     if state.posteriors is None:  # new data: nothing to estimate
         return 0
+    x, d = state.projected, len(state.projected)
     weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
     covariances = np.empty((len(weighted), d, d))
     for k, (t, mu) in enumerate(zip(weighted, projection.latent_means, strict=True)):
         centred = x - mu[:, None]
         covariances[k] = (centred * t) @ centred.T
-    return LatentMoments(covariances, np.einsum("km,km->k", weighted, residuals))
+    return LatentMoments(covariances, np.einsum("km,km->k", weighted, state.residuals))
+
+
+@kernel(
+    reads=("weights", "squared_norms", "posteriors"),
+    writes=("projected", "residuals"),
+    drops=("posteriors",),
+    parts=(coordinates, latent_moments),
+)
+def project(block: Block, state: BlockState, projection: Projection) -> LatentMoments | int:
+    """The rows' place with respect to new axes and means, and its moments per group."""
+    coordinates(block, state, projection)
+    return latent_moments(block, state, projection)
 
 
 @dataclass
@@ -122,6 +161,11 @@ class Expectation(Mergeable):
     sums: np.ndarray
 
 
+@kernel(
+    reads=("weights", "projected", "residuals", "log_prior"),
+    writes=("posteriors", "log_density"),
+    drops=("projected", "residuals"),
+)
 def expect(block: Block | None, state: BlockState, parameters) -> Expectation:
     """E-step (eq. 5) in the log domain from the kept coordinates, and T'Y for the next F-step in the same visit.
 
@@ -150,9 +194,43 @@ def expect(block: Block | None, state: BlockState, parameters) -> Expectation:
     return Expectation(float(log_likelihood), float(entropy), sums.weights, sums.sums)
 
 
-def split_group(block: Block, state: BlockState, source: int, target: int, mean, direction) -> GroupSums:
-    """Give group `target` the half of group `source` that lies ahead of its mean along `direction`."""
-    ahead = direction @ (state.projected - mean[:, None]) > 0
-    state.posteriors[target, ahead] += state.posteriors[source, ahead]
-    state.posteriors[source, ahead] = 0
+@kernel(reads=("weights", "posteriors"), writes=("posteriors",))
+def split_group(block: Block, state: BlockState, source: int, target: int, direction, threshold) -> GroupSums:
+    """Give group `target` the rows of group `source` with sum_j direction[j] y[i, j] > threshold."""
+    ahead = block.times(direction[None])[0] > threshold
+    posteriors = state.posteriors.copy()
+    posteriors[target, ahead] += posteriors[source, ahead]
+    posteriors[source, ahead] = 0
+    state.posteriors = posteriors
     return group_sums(block, state)
+
+
+@kernel(reads=("weights",))
+def varying_columns(block: Block, state: BlockState, first: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """out[j] > 0 where some row that counts differs from `first` in column columns[j]. The rows' centre must be 0."""
+    counts = np.zeros(len(columns), int)
+    for position, tile in block.tiles():
+        differs = tile[:, columns] != first
+        if state.weights is not None:
+            differs &= state.weights[position, None] > 0
+        counts += differs.any(axis=0)
+    return counts
+
+
+@kernel(reads=("weights",), writes=("posteriors", "log_density"))
+def describe(block: Block, state: BlockState, projection: Projection, parameters, keep: str) -> Expectation:
+    """All that a fitted model says of new rows, in one visit; of it only the attribute `keep` stays in the state."""
+    state.squared_norms = block.squared_norms()
+    coordinates(block, state, projection)
+    sums = expect(None, state, parameters)
+    for field in fields(state):
+        if field.name not in (keep, "first", "weights"):
+            setattr(state, field.name, None)
+    return sums
+
+
+@kernel(writes=("projected",))
+def place(block: Block, state: BlockState, axes: np.ndarray) -> int:
+    """The rows' coordinates on the axes (p x d), nothing else."""
+    state.projected = block.times(axes.T)
+    return 0

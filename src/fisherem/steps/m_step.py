@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dlm import DLM
+from ..engine.kernels import Sized
 
 __all__ = ["Parameters", "m_step"]
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Sized):
     """What the E-step needs: proportions (K), latent means (K x d), covariances (K x d x d), noises (K)."""
 
     proportions: np.ndarray
