@@ -37,5 +37,7 @@ def reproduce(part, quick, seed, jobs, output, quiet):
     except KeyboardInterrupt:
         raise click.ClickException(f"interrupted: the same command goes on from what is in {output}") from None
     if not quiet:
-        click.echo((output / "results.md").read_text(encoding="utf-8"))
+        for name in PARTS if part == "all" else (part,):
+            if (section := output / f"{name}.md").exists():
+                click.echo(section.read_text(encoding="utf-8"))
         click.echo(f"results: {output / 'results.md'}")

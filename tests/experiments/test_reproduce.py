@@ -17,6 +17,7 @@ from fisherem.experiments import PARTS, reproduce, table2
 from fisherem.experiments import reproduce as reproduce_module
 from fisherem.experiments.paper import TABLE_2
 from fisherem.experiments.plan import QUICK
+from fisherem.experiments.reproduce import TITLES
 
 
 def run(*arguments, code=0):
@@ -57,10 +58,13 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
     for name in ("projection-iris.png", "path-iris.png"):
         assert (tmp_path / name).stat().st_size > 5000
         assert f"]({name})" in page
-    assert "Seeds: 5 for the real data, 5 to 5 for the simulations" in page
+    assert "1 replications with the seeds 5 to 5" in page
+    assert page.count("--seed 5") == 5
+    assert all(f"## {title}" in page for title in TITLES.values())
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
     assert len(kept) == 7 + 4 + 1 + 9 + 3  # Table 2; rivals, dense, three calls of three methods, protocol
     again = reproduce(["table2", "table3"], tmp_path, quick=True, n_jobs=1, seed=5)
+    assert (tmp_path / "results.md").read_text() == page  # a call for some parts leaves the others on the page
     pd.testing.assert_frame_equal(again["table2"], tables["table2"])
     pd.testing.assert_frame_equal(again["table3"], tables["table3"])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()} == kept

@@ -60,7 +60,7 @@ def _score(model, y, p: int) -> dict:
         "accuracy": accuracy(y, model.labels_),
         "ari": float(adjusted_rand_score(y, model.labels_)),
         "n_variables": int(support.sum()),
-        "importance": [round(float(v), 4) for v in importance(model, p)],
+        "importance": [float(f"{v:.4g}") for v in importance(model, p)],
     }
 
 

@@ -17,7 +17,7 @@ from .jobs import Job, complete
 from .paper import DATA
 from .plan import FULL, QUICK, Plan
 from .records import Records
-from .written import markdown, write_table, write_text
+from .written import markdown, write_csv, write_text
 
 __all__ = ["PARTS", "reproduce"]
 
@@ -35,7 +35,9 @@ def reproduce(
     parts: Iterable[str] = PARTS, folder: str | Path = "results", *, quick: bool = False, seed: int = 0,
     n_jobs: int | None = None, progress: bool | str = "auto",
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Run experiments of the paper, write tables (.md and .csv), pictures and results.md; returns the tables.
+    """Run experiments of the paper, write tables (.md and .csv) and pictures; returns the tables.
+
+    results.md puts together all parts that are in the folder, those of earlier calls included.
 
     Parameters
     ----------
@@ -63,10 +65,12 @@ def reproduce(
         found = _run(plan, chosen, records, n_threads(n_jobs), bar)
         captions = figures.draw(plan, found, folder, bar) if "figures" in chosen else {}
     tables = _tables(plan, chosen, found)
-    shown = {name: _SHOWN[name](numbers) for name, numbers in tables.items()}
     for name, numbers in tables.items():
-        write_table(folder, name, numbers, shown[name])
-    write_text(folder / "results.md", _page(plan, tables, shown, captions))
+        write_csv(folder / f"{name}.csv", numbers)
+        write_text(folder / f"{name}.md", _section(plan, name, numbers))
+    if captions:
+        write_text(folder / "figures.md", _figures(plan, captions))
+    write_text(folder / "results.md", _page(folder))
     return tables
 
 
@@ -103,27 +107,42 @@ def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, p
     return {part: make[part]() for part in parts if part in make}  # type: ignore[operator]
 
 
-def _page(plan: Plan, tables, shown, captions: dict[str, str]) -> str:
+def _origin(plan: Plan, part: str) -> str:
+    """By what a part can be made again."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("fisherem", "numpy", "scipy", "scikit-learn"))
-    levels = ", ".join(f"{s:g}" for s in plan.levels)
     quick = " --quick" if plan.name == "quick" else ""
-    text = [
-        "# Results\n",
-        f"Written by `fisherem reproduce all{quick} --seed {plan.seed}` with Python {platform.python_version()}, "
-        f"{packages} on {platform.machine()} with {n_threads(None)} cores. Plan: {plan.name}; {plan.replications} "
-        f"replications, {plan.n_starts} random starts, {len(plan.models)} models, levels {levels}; a rival may take "
-        f"{plan.seconds:.0f} s on a data set. Seeds: {plan.seed} for the real data, "
-        f"{plan.seed} to {plan.seed + plan.replications - 1} for the simulations.\n",
-    ]
-    for name, numbers in tables.items():
-        text.append(f"## {TITLES[name]}\n")
-        text += [f"- {line}" for line in _READ[name](numbers)]
-        if name == "table3":
-            text += ["", markdown(_scaling(plan))]
-        text += ["", markdown(shown[name])]
-    if captions:
-        text.append(f"## {TITLES['figures']}\n")
-        text += [f"![{caption}]({file})\n\n*{caption}*\n" for file, caption in captions.items()]
+    text = f"`fisherem reproduce {part}{quick} --seed {plan.seed}`, Python {platform.python_version()}, {packages}, "
+    text += f"{platform.machine()}, {n_threads(None)} cores."
+    if part == "table2":
+        last = plan.seed + plan.replications - 1
+        text += f" {plan.replications} replications with the seeds {plan.seed} to {last}."
+    if part == "table3":
+        levels = ", ".join(f"{s:g}" for s in plan.levels)
+        text += f" {plan.n_starts} random starts, {len(plan.models)} models, levels {levels}."
+    if part in ("table2", "table3", "table4"):
+        text += f" A rival may take {plan.seconds:.0f} s."
+    return text + "\n"
+
+
+def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
+    """Where it comes from, what it says, the table."""
+    text = [_origin(plan, part), *(f"- {line}" for line in _READ[part](numbers)), ""]
+    if part == "table3":
+        text.append(markdown(_scaling(plan)))
+    return "\n".join([*text, markdown(_SHOWN[part](numbers))])
+
+
+def _figures(plan: Plan, captions: dict[str, str]) -> str:
+    pictures = [f"![{caption}]({file})\n\n*{caption}*\n" for file, caption in captions.items()]
+    return "\n".join([_origin(plan, "figures"), *pictures])
+
+
+def _page(folder: Path) -> str:
+    """All parts that are in the folder, of this call or of earlier ones."""
+    text = ["# Results\n"]
+    for part in PARTS:
+        if (section := folder / f"{part}.md").exists():
+            text += [f"## {TITLES[part]}\n", section.read_text(encoding="utf-8")]
     return "\n".join(text)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..atomic import atomic_file
 
-__all__ = ["cell", "markdown", "signed", "write_table", "write_text"]
+__all__ = ["cell", "markdown", "signed", "write_csv", "write_text"]
 
 
 def cell(value, deviation=None, digits: int = 3) -> str:
@@ -36,7 +36,5 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def write_table(folder: Path, name: str, numbers: pd.DataFrame, shown: pd.DataFrame) -> None:
-    """`name`.csv with the numbers and `name`.md with what is shown."""
-    write_text(folder / f"{name}.csv", numbers.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    write_text(folder / f"{name}.md", markdown(shown))
+def write_csv(path: Path, numbers: pd.DataFrame) -> None:
+    write_text(path, numbers.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
