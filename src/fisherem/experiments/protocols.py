@@ -215,8 +215,8 @@ def timing(method: str, seed: int) -> dict:
     K = DATA["usps358"].n_clusters
     model = {
         "sparse k-means": lambda: SparseKMeans(K, bound=8.0, random_state=seed),
-        "Clustvarsel": lambda: Clustvarsel(K, models=("VVI",), random_state=seed),
-        "Selvarclust": lambda: Selvarclust(K, ranking="lasso", models=("VVI",), random_state=seed),
+        "Clustvarsel": lambda: Clustvarsel(K, models=("EEI",), random_state=seed),
+        "Selvarclust": lambda: Selvarclust(K, ranking="lasso", models=("EEI",), random_state=seed),
     }.get(method) or (lambda: SparseFisherEM(K, method=SPARSE[method], model=SIMULATION_MODEL, random_state=seed))
     one = model()
     begin = time.perf_counter()
