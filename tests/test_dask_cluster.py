@@ -108,6 +108,16 @@ def test_blocks_stay_on_the_workers_and_sums_travel(client):
     assert per_iteration < 40_000 * 8 * K / 10  # a tenth of the posteriors
 
 
+def test_every_thread_gets_its_share_of_the_rows(client, rows, in_memory):
+    one = next(iter(client.nthreads()))
+    X = client.persist(da.from_array(rows, chunks=(100, -1)), workers=[one], allow_other_workers=False)
+    table = dask_tables.DaskTable(X).load()
+    assert [len(bundle.numbers) for bundle in table.bundles] == [3, 3]
+    assert {bundle.worker for bundle in table.bundles} == set(client.nthreads())
+    assert sorted(number for bundle in table.bundles for number in bundle.numbers) == list(range(6))
+    same(SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(X), in_memory)
+
+
 def test_an_earlier_state_is_not_needed_to_compute_a_later_one(client, rows, monkeypatch):
     """The scheduler forgets old iterations: what it remembers does not grow with them."""
     counts = []

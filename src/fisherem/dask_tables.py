@@ -62,7 +62,8 @@ class DaskTable:
             raise ValueError("the dask table has no rows")
         if sizes != list(array.chunks[0]):
             array = array.rechunk((tuple(sizes), (self.p,)))
-        self.blocks = self.executor.hold(list(array.to_delayed().ravel()))
+        held = self.executor.hold(list(array.to_delayed().ravel()))
+        self.blocks, self.bundles = self.executor.place(held, sizes)
         ends = np.cumsum(sizes).tolist()
         self.slices = [slice(begin, end) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
         self._n = ends[-1]

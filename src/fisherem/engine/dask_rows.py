@@ -12,7 +12,7 @@ from __future__ import annotations
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -47,9 +47,9 @@ class Local:
     def hold_array(self, array):
         return array
 
-    def bundles(self, blocks: list) -> list[Bundle]:
-        """Which blocks are visited by one task."""
-        return [Bundle((number,)) for number in range(len(blocks))]
+    def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
+        """(blocks, which of them are visited by one task)"""
+        return blocks, [Bundle((number,)) for number in range(len(blocks))]
 
     def share(self, value):
         return _Value(value)
@@ -88,6 +88,19 @@ def _unpacked(function, *args):
     return function(*(a.value if isinstance(a, _Value) else a for a in args))
 
 
+@dataclass
+class _Slot:
+    """A thread of a worker, and the blocks that it is to visit."""
+
+    worker: str
+    numbers: list[int] = field(default_factory=list)
+    load: int = 0  # rows
+
+    def add(self, number: int, length: int) -> None:
+        self.numbers.append(number)
+        self.load += length
+
+
 class Cluster:
     """A `dask.distributed` client: values are futures."""
 
@@ -113,21 +126,32 @@ class Cluster:
         """One task holds the value: it goes to a worker once, from there to the others, and can be had again."""
         return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
 
-    def bundles(self, blocks: list) -> list[Bundle]:
-        """For each thread of each worker some of the blocks that the worker has."""
+    def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
+        """Blocks, and for each thread of each worker some that the worker has, about as many rows as the others.
+
+        Where Dask has put much more on one worker than on another, blocks are moved, once.
+        """
         from distributed import wait
 
         wait(blocks)
         holders = self.client.who_has(blocks)
-        by_worker: dict[str | None, list[int]] = {}
-        for number, block in enumerate(blocks):
-            by_worker.setdefault(next(iter(sorted(holders.get(block.key, ()))), None), []).append(number)
-        threads = self.client.nthreads()
-        bundles = []
-        for worker, numbers in by_worker.items():
-            count = threads.get(worker, 1)
-            bundles += [Bundle(tuple(numbers[i::count]), worker) for i in range(min(count, len(numbers)))]
-        return sorted(bundles, key=lambda bundle: bundle.numbers)
+        slots = [_Slot(worker) for worker, count in sorted(self.client.nthreads().items()) for _ in range(count)]
+        share = sum(lengths) / len(slots)
+        blocks, homeless = list(blocks), []
+        for number, (block, length) in enumerate(zip(blocks, lengths, strict=True)):
+            near = [slot for slot in slots if slot.worker in holders.get(block.key, ())]
+            slot = min(near, key=lambda s: s.load, default=None)
+            if slot is not None and slot.load + length / 2 <= share:
+                slot.add(number, length)
+            else:
+                homeless.append(number)
+        for number in homeless:
+            slot = min(slots, key=lambda s: s.load)
+            slot.add(number, lengths[number])
+            if slot.worker not in holders.get(blocks[number].key, ()):
+                blocks[number] = self.call(_same, [(blocks[number],)], [Bundle((number,), slot.worker)])[0]
+        bundles = [Bundle(tuple(sorted(slot.numbers)), slot.worker) for slot in slots if slot.numbers]
+        return blocks, sorted(bundles, key=lambda bundle: bundle.numbers)
 
     def call(self, function: Callable, items: list[tuple], bundles: list[Bundle] | None = None) -> list:
         name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
@@ -199,8 +223,8 @@ class DaskRows(Rows):
     def __init__(self, table, weights=None):
         self.n, self.p = table.shape
         self.dtype, self.weights, self.names = table.dtype, weights, table.names
-        self.executor, self.blocks, self.slices = table.executor, table.blocks, table.slices
-        self.bundles = self.executor.bundles(self.blocks)
+        self.executor, self.blocks, self.bundles = table.executor, table.blocks, table.bundles
+        self.slices = table.slices
         self.recentre(np.zeros(self.p))
         self._checked = False
 
