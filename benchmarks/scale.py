@@ -165,7 +165,7 @@ def file_part() -> None:
 
 
 # Dask starts workers with a malloc that gives every freed array back to the system: each array is new pages then.
-MALLOC = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**28}
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**28)}
 
 
 def cluster_part() -> None:
