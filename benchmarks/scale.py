@@ -176,7 +176,7 @@ def cluster_part() -> None:
         _two_workers("malloc as in other processes", 1.4, "<= 1.4")
 
 
-def _two_workers(how: str, most: float, target: str, n_blocks: int = 16, block_rows: int = 2**14) -> None:
+def _two_workers(how: str, most: float, target: str, n_blocks: int = 16, block_rows: int = 2**15) -> None:
     import dask
     import dask.array as da
     from distributed import Client, LocalCluster, wait
