@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 
+import measure
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -27,7 +28,7 @@ ROWS: list[tuple[str, str, str, bool]] = []
 
 def report(what: str, value: str, target: str, good: bool) -> None:
     ROWS.append((what, value, target, good))
-    print(f"{'ok  ' if good else 'MISS'} {what}: {value} (target {target})", flush=True)
+    measure.report(what, value, target, good)
 
 
 def median_time(function, repeats=9) -> float:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from measure import report, resident, timed, watched
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -28,22 +29,12 @@ from fisherem.images import clean, read, segment
 BIG = (1000, 1000, 200)
 
 
-def report(what: str, value: str, target: str = "", good: bool = True) -> None:
-    print(f"{'ok  ' if good else 'MISS'} {what}: {value}" + (f" (target {target})" if target else ""), flush=True)
-
-
 def agreement(truth, labels) -> float:
     """Share of the valid pixels in agreement under the best matching of groups to classes."""
     valid = labels >= 0
     table = np.zeros((max(truth.max(), labels.max()) + 1,) * 2)
     np.add.at(table, (truth[valid], labels[valid]), 1)
     return float(table[linear_sum_assignment(-table)].sum() / valid.sum())
-
-
-def timed(function):
-    begin = time.perf_counter()
-    result = function()
-    return result, time.perf_counter() - begin
 
 
 def mars() -> None:
@@ -85,9 +76,9 @@ def seeds() -> None:
 def mars_memory(method: str) -> None:
     scene = datasets.mars_like()
     segment(scene.cube.data[:20, :20], 2, max_iter=2)  # imports and thread pools are no part of it
-    before = _anonymous()
-    peak, _ = _watched(lambda: segment(scene.cube, 5, method=method))
-    print((1e9 * peak - before) / scene.cube.data.nbytes)
+    before = resident()
+    peak, _ = watched(lambda: segment(scene.cube, 5, method=method))
+    print((peak - before) / scene.cube.data.nbytes)
 
 
 def noisy() -> None:
@@ -215,39 +206,13 @@ def _costs(cube, more: int) -> tuple[float, float]:
 
 
 def big_run(folder: str) -> None:
-    peak, costs = _watched(lambda: _costs(read(Path(folder) / "big.hdr"), 4))
-    print(peak, *costs)
+    peak, costs = watched(lambda: _costs(read(Path(folder) / "big.hdr"), 4))
+    print(peak / 1e9, *costs)
 
 
 def small_run(folder: str) -> None:
     costs = [_costs(datasets.mars_like(192, 200, 200, n_bad_bands=0, dead_share=0).cube, 20) for _ in range(3)]
     print(*np.median(costs, axis=0))
-
-
-def _anonymous() -> int:
-    """Resident memory that is not pages of a file."""
-    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(fields["RssAnon"].split()[0]) * 1024
-
-
-def _watched(function):
-    """(peak of anonymous memory in GB, result), looked at every 20 ms."""
-    import threading
-
-    peak, done = [0], threading.Event()
-
-    def watch():
-        while not done.wait(0.02):
-            peak[0] = max(peak[0], _anonymous())
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        result = function()
-    finally:
-        done.set()
-        thread.join()
-    return peak[0] / 1e9, result
 
 
 def _child_text(*arguments: str) -> str:

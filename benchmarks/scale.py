@@ -14,13 +14,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from measure import report, timed, watched
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM
@@ -36,10 +36,6 @@ K, P = 5, 256
 FILE_ROWS = 2**22  # x 256 x 4 bytes: 4.3 GB
 BUDGET = "1GB"
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "scaling.png"
-
-
-def report(what: str, value: str, target: str, good: bool) -> None:
-    print(f"{'ok  ' if good else 'MISS'} {what}: {value} (target {target})", flush=True)
 
 
 def mixture(n: int, p: int, seed: int, dtype=np.float32) -> np.ndarray:
@@ -64,29 +60,6 @@ def write(path: Path, n: int, p: int) -> None:
 # -- a file of 4 GB ------------------------------------------------------------------------------------------------
 
 
-def _resident() -> int:
-    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return sum(int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem"))
-
-
-def _watched(function) -> tuple[float, object]:
-    """(peak of resident memory without page cache in bytes, result)"""
-    peak, done = [0], threading.Event()
-
-    def watch():
-        while not done.wait(0.02):
-            peak[0] = max(peak[0], _resident())
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        result = function()
-    finally:
-        done.set()
-        thread.join()
-    return peak[0], result
-
-
 def _forget_pages() -> None:
     """Make reading a block leave nothing of it in the page cache."""
     fill = NpySource._fill
@@ -98,15 +71,9 @@ def _forget_pages() -> None:
     NpySource._fill = forgetting
 
 
-def _seconds(function) -> float:
-    begin = time.perf_counter()
-    function()
-    return time.perf_counter() - begin
-
-
 def file_memory(path: str) -> None:
     model = FisherEM(K, model="AkjB", n_init=1, max_iter=2, tol=0, random_state=0, memory=BUDGET)
-    peak, _ = _watched(lambda: model.fit(path))
+    peak, _ = watched(lambda: model.fit(path))
     print(peak)
 
 
@@ -121,7 +88,7 @@ def file_speed(path: str, cold: str) -> None:
 
     def iterations(count: int) -> float:
         states = problem.start_states(start, K)
-        return _seconds(lambda: run(problem, states, FStep("orthonormal", K - 1), settings[count]))
+        return timed(lambda: run(problem, states, FStep("orthonormal", K - 1), settings[count]))[1]
 
     buffer = np.empty(problem.rows.block_bytes, np.uint8)
 
@@ -130,10 +97,10 @@ def file_speed(path: str, cold: str) -> None:
             for span in problem.rows.slices:
                 source.read(span.start, span.stop, buffer)
 
-    readings, per_iteration = [_seconds(read_twice)], []
+    readings, per_iteration = [timed(read_twice)[1]], []
     for _ in range(2):
         per_iteration.append((iterations(3) - iterations(1)) / 2)
-        readings.append(_seconds(read_twice))
+        readings.append(timed(read_twice)[1])
     print(min(per_iteration), min(readings), max(readings), problem.rows.spill.on_disk, len(problem.rows.slices))
 
 
@@ -196,8 +163,8 @@ def _two_workers(how: str, most: float, target: str, n_blocks: int = 16, block_r
         fit(rows, 2), fit(array, 2)
         ours, rival = [], []
         for _ in range(3):
-            ours.append(_seconds(partial(fit, rows, 20)))
-            rival.append(_seconds(partial(fit, array, 20)))
+            ours.append(timed(partial(fit, rows, 20))[1])
+            rival.append(timed(partial(fit, array, 20))[1])
         ratio = min(ours) / min(rival)
         report(
             f"{n_blocks * block_rows} x {P} float32, 20 iterations: 2 single-thread workers ({min(ours):.1f} s) "

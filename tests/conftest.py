@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from fisherem import datasets
+from fisherem import SparseFisherEM, dask_tables, datasets
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +40,20 @@ def groups():
     Y = (rng.normal(size=(120, 8)) + 2 * rng.normal(size=(3, 8))[labels]) @ mixing + 10
     T = rng.dirichlet(np.ones(3), size=120) + 3 * (labels[:, None] == np.arange(3))
     return Y, T / T.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Rows that tests bring somewhere else: into files and Dask's blocks."""
+    return datasets.simulate(800, mu=2.0, random_state=0)[0]
+
+
+@pytest.fixture(scope="session")
+def in_memory(rows):
+    return SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(rows)
+
+
+@pytest.fixture
+def no_merging(monkeypatch):
+    """Dask's blocks stay as small as they are."""
+    monkeypatch.setattr(dask_tables, "LEAST_ELEMENTS", 1)

@@ -11,21 +11,18 @@ import pytest
 import zarr
 
 import fisherem
-from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, datasets
+from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
 from fisherem.engine import file_rows, sample, start
 from fisherem.engine.file_rows import FileRows
 from fisherem.file_tables import FileTable, parse_memory
 from fisherem.sources import open_source
 
+from .same import same
+
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SMALL = "150kB"  # less than twice the rows: they stay in the file
 TINY = "84kB"  # not enough for what is kept per row, hardly more than the least that 25 columns need
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return datasets.simulate(800, mu=2.0, random_state=0)[0]
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +34,6 @@ def folder(rows, tmp_path_factory):
     frame.to_parquet(folder / "rows.parquet", row_group_size=20)
     zarr.create_array(str(folder / "rows.zarr"), shape=rows.shape, chunks=(20, 25), dtype="f8")[:] = rows
     return folder
-
-
-def same(one, other):
-    assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=1e-9)
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(one.support_, other.support_)
-    np.testing.assert_allclose(one.loadings_, other.loadings_, atol=1e-7)
-    assert [one.n_iter_, one.n_parameters_] == [other.n_iter_, other.n_parameters_]
-
-
-@pytest.fixture(scope="module")
-def in_memory(rows):
-    return SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(rows)
 
 
 @pytest.mark.parametrize("kind", ["rows.npy", "columns.npy", "rows.parquet", "rows.zarr", "map", "zarr array"])

@@ -11,29 +11,17 @@ import pandas as pd
 import pytest
 
 import fisherem
-from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, dask_tables, datasets
+from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, dask_tables
 from fisherem.dask_tables import DaskTable
 from fisherem.engine import sample, start
 
-from .test_big_files import same
+from .same import same
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.usefixtures("no_merging"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 NAMES = [f"v{j}" for j in range(25)]
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return datasets.simulate(600, mu=2.0, random_state=0)[0]
-
-
-@pytest.fixture(scope="module")
-def in_memory(rows):
-    return SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(rows)
-
-
-@pytest.fixture(autouse=True)
-def no_merging(monkeypatch):
-    monkeypatch.setattr(dask_tables, "LEAST_ELEMENTS", 1)
 
 
 def unknown(array):
@@ -42,7 +30,7 @@ def unknown(array):
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
-@pytest.mark.parametrize("chunks", [(77, -1), (200, 7), (600, -1)])
+@pytest.mark.parametrize("chunks", [(77, -1), (200, 7), (800, -1)])
 @pytest.mark.parametrize("known", [True, False])
 def test_arrays_give_the_same_fit(rows, in_memory, scheduler, chunks, known):
     if chunks[1] == 7 and not known:
@@ -109,8 +97,8 @@ def test_other_options_are_the_same_too(rows, monkeypatch):
         same(FisherEM(**options).fit(X, sample_weight=given), expected)
 
     compare({"n_clusters": 1})
-    compare({"init": np.arange(600) % 3, "discriminant": "svd"})
-    compare({"init": np.eye(3)[np.arange(600) % 3] * 0.7 + 0.1})
+    compare({"init": np.arange(len(rows)) % 3, "discriminant": "svd"})
+    compare({"init": np.eye(3)[np.arange(len(rows)) % 3] * 0.7 + 0.1})
     compare({"n_init": 2}, weights)
     monkeypatch.setattr(start, "_EXACT_ELEMENTS", 1000)  # starts by a sample
     monkeypatch.setattr(sample, "SAMPLE_ROWS", 200)

@@ -10,6 +10,7 @@ keep states on disk, `DaskRows` leaves blocks and states on the workers.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from .kernels import Block, BlockState, buffer, tile_rows
 
-__all__ = ["ArrayRows", "Rows", "n_threads"]
+__all__ = ["ArrayRows", "ElsewhereRows", "Rows", "n_threads"]
 
 # What is kept per row is worked on in longer stretches: below some thousand rows NumPy's cost per call shows, and
 # two threads that make many short calls wait for each other. A multiple of 4 blocks balances up to 4 threads.
@@ -46,7 +47,7 @@ def _one_blas_thread():
     return _blas.limit(limits=1, user_api="blas")
 
 
-class Rows:
+class Rows(ABC):
     """n x p rows with optional weights (n), cut into blocks, less a centre: the verbs of an engine.
 
     The centre may be any point near the mean: formulas that need the exact mean correct for the difference. Sums are
@@ -64,31 +65,31 @@ class Rows:
     _pool: ThreadPoolExecutor | None = None
     _limited = False
 
+    @abstractmethod
     def fold(self, kernel: Callable, states, *args: Any, read: bool = True):
         """sum over blocks of kernel(block, state, *args); block is None unless `read`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def states(self) -> Any:
         """A fresh state per block: its weights and the number of its first row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def derive(self, states, names: tuple[str, ...]) -> Any:
         """New states that share the named values. (Kernels replace values, they never change them.)"""
-        raise NotImplementedError
 
+    @abstractmethod
     def spread(self, states, name: str, values: np.ndarray) -> None:
         """state.name = values[..., rows of the block]"""
-        raise NotImplementedError
 
+    @abstractmethod
     def gather(self, states, name: str) -> np.ndarray:
         """The rows' values of a state's attribute side by side: (..., n)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, index: np.ndarray) -> np.ndarray:
         """The rows of these numbers (ascending), as they are stored."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (an engine in memory holds nothing)
         """Give back what is held outside of this object, also when a fit ends before its time."""
 
     @contextmanager
@@ -124,6 +125,28 @@ class Rows:
                 yield
             finally:
                 self._pool, self._limited = None, False
+
+
+class ElsewhereRows(Rows):
+    """Rows that are not in this process's memory: a state is a dict from attribute to where its values are.
+
+    They are looked through for values that are not finite in the first pass that reads them.
+    """
+
+    _checked = False
+
+    @abstractmethod
+    def _firsts(self) -> list:
+        """What a fresh state says of its first rows."""
+
+    def states(self) -> list[dict[str, Any]]:
+        states: list[dict[str, Any]] = [{"first": first} for first in self._firsts()]
+        if self.weights is not None:
+            self.spread(states, "weights", self.weights)
+        return states
+
+    def derive(self, states: list[dict], names: tuple[str, ...]) -> list[dict]:
+        return [{name: s[name] for name in names if name in s} for s in states]
 
 
 class ArrayRows(Rows):

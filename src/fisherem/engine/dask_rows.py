@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import Rows
+from .blocks import ElsewhereRows
 from .finite import check_finite
 from .kernels import access, block_of, visit
 
@@ -217,7 +217,7 @@ def _some_rows(raw, positions):
 # -- the engine ----------------------------------------------------------------------------------------------------
 
 
-class DaskRows(Rows):
+class DaskRows(ElsewhereRows):
     """Rows of a `DaskTable`. States: for each bundle of blocks a dict from attribute to what a call gave for it."""
 
     def __init__(self, table, weights=None):
@@ -226,7 +226,6 @@ class DaskRows(Rows):
         self.executor, self.blocks, self.bundles = table.executor, table.blocks, table.bundles
         self.slices = table.slices
         self.recentre(np.zeros(self.p))
-        self._checked = False
 
     def recentre(self, centre: np.ndarray) -> None:
         self.centre = centre
@@ -244,16 +243,8 @@ class DaskRows(Rows):
                 out[number] = value
         return out
 
-    def states(self) -> list[dict[str, Any]]:
-        states: list[dict[str, Any]] = [
-            {"first": firsts} for firsts in self._of_bundles([s.start for s in self.slices])
-        ]
-        if self.weights is not None:
-            self.spread(states, "weights", self.weights)
-        return states
-
-    def derive(self, states: list[dict], names: tuple[str, ...]) -> list[dict]:
-        return [{name: s[name] for name in names if name in s} for s in states]
+    def _firsts(self) -> list[list[int]]:
+        return self._of_bundles([span.start for span in self.slices])
 
     def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
         parts = [np.ascontiguousarray(values[..., span]) for span in self.slices]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import Rows, n_threads
+from .blocks import ElsewhereRows, n_threads
 from .finite import check_finite
 from .kernels import access, block_of, visit
 from .spill import Kept, Spill
@@ -31,7 +31,7 @@ _MOST_BLOCK_ROWS = 2**16
 _AHEAD = 2
 
 
-class FileRows(Rows):
+class FileRows(ElsewhereRows):
     """Rows of a source (shape, dtype, read(start, stop, buffer), take(index), row_step) in at most `memory` bytes.
 
     A state is a dict from attribute to what `Spill` keeps.
@@ -50,7 +50,6 @@ class FileRows(Rows):
         self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self.n_threads = min(self.n_threads, len(self.slices))
         self.spill = Spill(memory // _STATES_SHARE)
-        self._checked = False
 
     @property
     def _n_buffers(self) -> int:
@@ -76,14 +75,8 @@ class FileRows(Rows):
 
     # -- states ------------------------------------------------------------------------------------------------------
 
-    def states(self) -> list[dict[str, Any]]:
-        states: list[dict[str, Any]] = [{"first": s.start} for s in self.slices]
-        if self.weights is not None:
-            self.spread(states, "weights", self.weights)
-        return states
-
-    def derive(self, states: list[dict], names: tuple[str, ...]) -> list[dict]:
-        return [{name: s[name] for name in names if name in s} for s in states]
+    def _firsts(self) -> list[int]:
+        return [span.start for span in self.slices]
 
     def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
         for state, span in zip(states, self.slices, strict=True):
