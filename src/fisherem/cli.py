@@ -129,6 +129,8 @@ def _show(result: dict, notes, as_json: bool, quiet: bool) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_row("groups", f"{result['n_clusters']} of sizes {', '.join(map(str, result['sizes']))}")
     table.add_row("model", f"{result['model']}, {result['method']}, sparsity {result['sparsity']}")
+    if result["model_choice"]:
+        table.add_row("", result["model_choice"])
     shown = ", ".join(result["variables"][:12]) + (" ..." if len(result["variables"]) > 12 else "")
     table.add_row("variables", f"{len(result['variables'])} of {result['n_variables']}: {shown}", style=None)
     table.add_row("criteria", f"BIC {result['bic']:.1f}  ICL {result['icl']:.1f}  AIC {result['aic']:.1f}")
@@ -150,7 +152,7 @@ def _show(result: dict, notes, as_json: bool, quiet: bool) -> None:
 @click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
 @click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
               help="Share of the l1 norm; 1 is dense.")  # fmt: skip
-@click.option("--model", type=click.Choice(MODELS), default="DkBk", show_default=True)
+@click.option("--model", type=click.Choice(("auto", *MODELS)), default="auto", show_default=True)
 @_fit_options
 @friendly
 def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, output,

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["DLM", "MODELS", "OTHER_MODELS", "CovarianceShape", "NoiseShape", "orientation_parameters", "resolve"]
+__all__ = [
+    "AUTO", "DLM", "MODELS", "OTHER_MODELS", "CovarianceShape", "NoiseShape", "candidates", "orientation_parameters",
+    "resolve",
+]  # fmt: skip
 
 Array = np.ndarray
 
@@ -129,6 +132,14 @@ def resolve(name: str | DLM) -> DLM:
             "(or the paper's notation, such as 'alpha_kj beta')"
         )
     return model
+
+
+AUTO = "auto"
+
+
+def candidates(name: str | DLM) -> tuple[DLM, ...]:
+    """The models to be fitted for that name: itself, or for "auto" the most compact and the most flexible one."""
+    return (MODELS["AB"], MODELS["DkBk"]) if isinstance(name, str) and name == AUTO else (resolve(name),)
 
 
 # The nine other models of Table 1, (K, p, d) -> count. Where a printed cell disagrees with its own formula

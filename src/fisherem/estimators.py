@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from . import criteria
-from .dlm import resolve
-from .engine import multistart
+from .dlm import DLM, candidates
+from .engine import choice, multistart
 from .engine.convergence import STOPPING
 from .engine.loop import Fit, Settings
 from .engine.problem import Problem, prepare
@@ -46,9 +46,10 @@ class FisherEM(FittedDLM, BaseEstimator):
     n_clusters : int, default=3
         The number of groups K < n. K = 1 is the model without groups (a spherical Gaussian without axes), a
         baseline for the criteria: nothing is selected and `transform` has no columns.
-    model : str, default="DkBk"
+    model : str, default="auto"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
-        notation ("alpha_kj beta").
+        notation ("alpha_kj beta"). "auto" fits the most compact, AB, and the most flexible, DkBk, and keeps one: by
+        BIC where the noise is as the models suppose, by Fisher's criterion elsewhere, AB where n < 2p.
     discriminant : {"orthonormal", "svd", "regression"}, default="orthonormal"
         How the axes are found. "orthonormal" is the paper's greedy Foley-Sammon construction; "svd" and
         "regression" attain the maximum of eq. (6), with different axes inside the same subspace.
@@ -96,6 +97,12 @@ class FisherEM(FittedDLM, BaseEstimator):
         The covariances of the groups inside the latent space.
     noise_variances_ : ndarray of shape (K,)
         The variances of the groups outside it.
+    model_ : str
+        The name of the model of this fit.
+    model_choice_ : list of dict
+        With model="auto" a record per candidate: its Fisher criterion, BIC and dispersion (the variance of the
+        rows' squared distances to the subspace over that of independent noise), whether it was kept and why. On
+        large data they are of a sample. Otherwise empty.
     log_likelihood_ : float
         The log-likelihood of the rows.
     n_parameters_ : int
@@ -122,7 +129,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         self,
         n_clusters=3,
         *,
-        model="DkBk",
+        model="auto",
         discriminant="orthonormal",
         n_axes=None,
         init="kmeans",
@@ -172,14 +179,15 @@ class FisherEM(FittedDLM, BaseEstimator):
         problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs, prior=prior)
         with problem.rows.closed_on_error():
             self._warn_of_constant_columns(problem)
-            fit, starts = multistart.fit(problem, spec)
-            self._adopt(problem, fit, starts)
+            chosen = choice.fit_best(problem, spec, candidates(self.model))
+            self._adopt(problem, chosen.fit, chosen.starts, chosen.model)
+            self.model_choice_ = chosen.candidates
         self._warn_unless_converged()
-        return problem, fit
+        return problem, chosen.fit
 
     def _check_parameters(self) -> None:
         check_number("n_clusters", self.n_clusters, integer=True, least=1)
-        resolve(self.model)
+        candidates(self.model)
         check_one_of("discriminant", self.discriminant, DISCRIMINANTS)
         if isinstance(self.init, str):
             check_one_of("init", self.init, STARTS)
@@ -198,7 +206,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         most = min(self.n_clusters - 1, p - 1)
         if self.n_axes is not None and most:
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
-        settings = Settings(resolve(self.model), self.max_iter, self.tol, self.stopping, self.variance_floor)
+        settings = Settings(candidates(self.model)[0], self.max_iter, self.tol, self.stopping, self.variance_floor)
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         return multistart.Specification(
             n_clusters=self.n_clusters,
@@ -232,7 +240,7 @@ class FisherEM(FittedDLM, BaseEstimator):
             text = f"stopped after {self.n_iter_} iterations: {self.stop_reason_}; try fewer clusters or more starts"
         warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
-    def _adopt(self, problem: Problem, fit: Fit, starts: list[dict]) -> None:
+    def _adopt(self, problem: Problem, fit: Fit, starts: list[dict], model: DLM) -> None:
         """Copy a fit into the fitted attributes, with deterministic signs of the axes."""
         loadings = FStep.loadings(fit.axes, problem.scatter).copy()
         loadings[problem.constant] = 0.0
@@ -250,8 +258,9 @@ class FisherEM(FittedDLM, BaseEstimator):
         self.latent_means_ = self.means_ @ self.loadings_
         self.covariances_ = parameters.covariances * signs[:, None] * signs
         self.noise_variances_ = parameters.noises
+        self.model_, self.model_choice_ = model.name, []
         self.log_likelihood_ = fit.log_likelihood
-        self.n_parameters_ = resolve(self.model).n_parameters(K, problem.p, d, fit.axes.n_zeros)
+        self.n_parameters_ = model.n_parameters(K, problem.p, d, fit.axes.n_zeros)
         self.bic_, self.icl_, self.aic_ = (
             float(criterion(fit.log_likelihood, self.n_parameters_, problem.weight, fit.entropy))
             for criterion in (criteria.bic, criteria.icl, criteria.aic)
@@ -306,7 +315,7 @@ class SparseFisherEM(FisherEM):
         self,
         n_clusters=3,
         *,
-        model="DkBk",
+        model="auto",
         discriminant="orthonormal",
         n_axes=None,
         init="kmeans",

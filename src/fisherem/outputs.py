@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["criteria_table", "labels_table", "output_folder", "summary", "variables_table"]
+__all__ = ["criteria_table", "labels_table", "model_words", "output_folder", "summary", "variables_table"]
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def criteria_table(model) -> pd.DataFrame:
         [
             {
                 "n_clusters": len(model.weights_),
-                "model": model.model,
+                "model": model.model_,
                 "method": getattr(model, "method", "dense"),
                 "sparsity": getattr(model, "sparsity", 1.0),
                 "log_likelihood": model.log_likelihood_,
@@ -66,6 +66,20 @@ def criteria_table(model) -> pd.DataFrame:
     )
 
 
+def model_words(model) -> str:
+    """Why model="auto" kept the model it did, in words; "" where it was given."""
+    kept = next((record for record in model.model_choice_ if record["kept"]), None)
+    if kept is None:
+        return ""
+    rest = [record for record in model.model_choice_ if not record["kept"]]
+    if kept["reason"] in ("fisher", "bic") and rest:
+        name = {"fisher": "Fisher's criterion", "bic": "BIC"}[kept["reason"]]
+        digits = {"fisher": ".3f", "bic": ".1f"}[kept["reason"]]
+        values = " against ".join(f"{record[kept['reason']]:{digits}}" for record in (kept, rest[0]))
+        return f"chosen over {rest[0]['model']} by {name}, {values}"
+    return f"chosen: {kept['reason']}"
+
+
 def summary(model, names, folder: Path, scores: dict | None) -> dict:
     """What a fit is, as plain values: for the printed table and for --json."""
     selected = np.flatnonzero(model.support_)
@@ -74,7 +88,8 @@ def summary(model, names, folder: Path, scores: dict | None) -> dict:
     return {
         "n_clusters": len(model.weights_),
         "sizes": np.bincount(model.labels_, minlength=len(model.weights_)).tolist(),
-        "model": model.model,
+        "model": model.model_,
+        "model_choice": model_words(model),
         "method": getattr(model, "method", "dense"),
         "sparsity": _plain(getattr(model, "sparsity", 1.0)),
         "variables": [str(names[j]) for j in order],

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import __version__
 from .atomic import atomic_file
+from .dlm import resolve
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -96,10 +97,12 @@ def _check_container(path: Path) -> None:
 
 
 def _with_defaults(model):
-    """Give an estimator from an earlier version the parameters that it did not know."""
+    """Give an estimator from an earlier version the parameters and attributes that it did not know."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
         if type(one).__module__.startswith("fisherem."):
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)
+            if hasattr(one, "noise_variances_") and not hasattr(one, "model_"):
+                one.model_, one.model_choice_ = resolve(one.model).name, []
     return model

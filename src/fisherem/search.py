@@ -230,7 +230,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
         restored = restore(problem, best.fit)
-        self.best_estimator_._adopt(problem, restored, [])
+        self.best_estimator_._adopt(problem, restored, [], resolve(best.row["model"]))
         del self._outcomes
         return restored
 

@@ -16,7 +16,7 @@ from .sample import two_samples
 from .start import STARTS, is_large, sample_centres
 from .statistics import Projection, describe
 
-__all__ = ["FitError", "Specification", "best_of", "dense_from", "fit", "sparse_from", "starting_points"]
+__all__ = ["FitError", "Specification", "best_of", "dense_from", "fit", "fit_from", "sparse_from", "starting_points"]
 
 
 class FitError(ValueError):
@@ -148,10 +148,11 @@ def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
     """
     starts = starting_points(problem, spec)
     with problem.rows.threads():
-        return _fit(problem, spec, starts)
+        return fit_from(problem, spec, starts)
 
 
-def _fit(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
+def fit_from(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
+    """The best fit over given starts."""
     if spec.method is None or spec.start == "fisher-em":
         best, records = best_of(problem, starts, spec, dense_from)
         if spec.method is not None:

@@ -17,6 +17,7 @@ __all__ = [
     "Expectation",
     "GroupSums",
     "LatentMoments",
+    "NoiseMoments",
     "Projection",
     "begin",
     "column_moments",
@@ -25,6 +26,7 @@ __all__ = [
     "expect",
     "group_sums",
     "latent_moments",
+    "noise_moments",
     "place",
     "project",
     "split_group",
@@ -151,6 +153,23 @@ def project(block: Block, state: BlockState, projection: Projection) -> LatentMo
     """The rows' place with respect to new axes and means, and its moments per group."""
     coordinates(block, state, projection)
     return latent_moments(block, state, projection)
+
+
+@dataclass
+class NoiseMoments(Mergeable):
+    weights: np.ndarray  # n_k
+    first: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k] with r[i, k] = |Q (y[i] - m_k)|^2
+    second: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k]^2
+
+
+@kernel(reads=("weights", "squared_norms", "posteriors"))
+def noise_moments(block: Block, state: BlockState, projection: Projection) -> NoiseMoments:
+    """How far the rows of each group lie outside the latent space, and how much that varies."""
+    coordinates(block, state, projection)
+    residuals, state.projected, state.residuals = state.residuals, None, None
+    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+    parts = weighted * residuals
+    return NoiseMoments(weighted.sum(axis=1), parts.sum(axis=1), np.einsum("km,km->k", parts, residuals))
 
 
 @dataclass

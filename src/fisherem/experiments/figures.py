@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import datasets
 from ..atomic import atomic_file
 from ..estimators import SparseFisherEM
 from ..plots.projection import ProjectionDisplay
@@ -18,6 +17,7 @@ from ..search import ModelSearch
 from .jobs import Job
 from .paper import DATA, RIVALS, SPARSE
 from .plan import Plan
+from .protocols import prepared
 from .table3 import available, default_job, rival_job
 
 __all__ = ["draw", "jobs"]
@@ -90,11 +90,6 @@ def _save(figure, path: Path) -> None:
     plt.close(figure)
 
 
-def _table(name: str):
-    X, y = datasets.load(name)
-    return ((X - X.mean(axis=0)) / X.std(axis=0) if DATA[name].standardised else X), y
-
-
 def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The class that each row's group stands for, under the matching that scores."""
     from scipy.optimize import linear_sum_assignment
@@ -108,7 +103,7 @@ def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _projection(plan: Plan, name: str):
     def make():
-        X, y = _table(name)
+        X, y = prepared(name)
         model = SparseFisherEM(DATA[name].n_clusters, random_state=plan.seed).fit(X)
         display = ProjectionDisplay.from_estimator(model, X).plot()
         wrong = _matched(model.labels_, y) != y
@@ -123,7 +118,7 @@ def _projection(plan: Plan, name: str):
 
 def _path(plan: Plan, name: str):
     def make():
-        X, _ = _table(name)
+        X, _ = prepared(name)
         search = ModelSearch(
             SparseFisherEM(random_state=plan.seed), n_clusters=[DATA[name].n_clusters], models=["DkBk"],
             axis_weights=None, n_jobs=1, progress=False,
@@ -138,7 +133,7 @@ def _means(plan: Plan):
     def make():
         import matplotlib.pyplot as plt
 
-        X, y = _table(_DIGITS)
+        X, y = prepared(_DIGITS)
         model = SparseFisherEM(3, random_state=plan.seed).fit(X)
         found = _matched(model.labels_, y)
         figure, axes = plt.subplots(2, 3, figsize=(5.4, 3.9), layout="constrained")

@@ -75,6 +75,7 @@ class DataSet:
     n_clusters: int
     standardised: bool
     reason: str
+    table: str = ""  # the name to load it by, if that is another
 
 
 _UNITS = "units differ"
@@ -82,12 +83,15 @@ _ONE_UNIT = "one unit for all columns"
 DATA = {
     "iris": DataSet(3, True, "sparse fits of AkB by svd: 0.88 raw, 0.95 standardised"),
     "wine": DataSet(3, True, f"{_UNITS}; 0.70 raw, 0.97 standardised"),
-    "zoo": DataSet(7, False, "binary traits; standardising blows up the rare ones"),
+    "zoo": DataSet(
+        7, True, "yes/no traits and a number of legs with 59% of all variance; k-means 0.79 raw, 0.82 standardised"
+    ),
     "glass": DataSet(6, False, f"{_ONE_UNIT} (percent of weight); six of the seven classes have rows"),
     "wine27": DataSet(3, True, f"{_UNITS}; not in the paper"),
     "usps358": DataSet(3, False, f"{_ONE_UNIT} (grey levels); k-means 0.87 raw, 0.63 standardised"),
     "satimage": DataSet(6, False, f"{_ONE_UNIT} (grey levels)"),
-}
+    "zoo raw": DataSet(7, False, "the same without standardising, for comparison", table="zoo"),
+}  # fmt: skip
 
 # data -> method -> ((accuracy, its standard deviation), variables); rivals without deviation.
 TABLE_3 = {

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .. import datasets
 from .jobs import Job
-from .paper import METHODS, RIVALS, SPARSE, TABLE_3
+from .paper import DATA, METHODS, RIVALS, SPARSE, TABLE_3
 from .plan import Plan
 from .protocols import default_call, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
@@ -37,7 +37,7 @@ def available(plan: Plan) -> dict[str, str]:
     reasons = {}
     for name in plan.data:
         try:
-            datasets.load(name)
+            datasets.load(DATA[name].table or name)
             reasons[name] = ""
         except FileNotFoundError:
             reasons[name] = "not run: FISHEREM_DATA does not hold it"

@@ -13,6 +13,7 @@ import sklearn
 
 from ..dlm import resolve
 from ..estimators import FisherEM, SparseFisherEM
+from ..outputs import model_words
 from ..search import ModelSearch
 from ..subsampling import Stability
 from .text import clean, integer, number
@@ -77,11 +78,11 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
     """What was fitted, as pairs of a word and a value; `words` for what the rows and the columns are."""
     import fisherem
 
-    dlm = resolve(model.model)
+    dlm = resolve(model.model_)
     sparse = isinstance(model, SparseFisherEM)
     found = [
         ("Method", f"sparse Fisher-EM, {model.method}" if isinstance(model, SparseFisherEM) else "Fisher-EM"),
-        ("Model", f"{dlm.name} — {dlm.paper_name}"),
+        ("Model", f"{dlm.name} — {dlm.paper_name}" + (f"; {why}" if (why := model_words(model)) else "")),
         ("Discriminant", str(model.discriminant)),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),

@@ -80,7 +80,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         d=d,
         sparse=isinstance(fitted, SparseFisherEM),
         n_selected=int(fitted.support_.sum()),
-        model=str(fitted.model),
+        model=fitted.model_,
         converged=bool(fitted.converged_),
         facts=choice.facts(fitted, n, p),
         criteria=choice.criteria(fitted),

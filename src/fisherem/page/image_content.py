@@ -87,7 +87,7 @@ def build_image(found, *, title=None) -> ImageContent:
         n_used=found.cleaning.used_bands,
         n_selected=int(found.support.sum()),
         K=K,
-        model=str(fitted.model),
+        model=fitted.model_,
         converged=bool(fitted.converged_),
         names=[clean(name) for name in found.group_names],
         groups=rows.groups(posteriors, fitted.weights_),
@@ -146,7 +146,7 @@ def _usage(found) -> str:
     fitted, cleaning = found.model, found.cleaning
     source = repr(Path(found.cube.path).name) if found.cube.path else "cube"
     sparse = hasattr(fitted, "sparsity")
-    options = [f"model={str(fitted.model)!r}", f"method={fitted.method!r}" if sparse else "method=None"]
+    options = [f"model={fitted.model_!r}", f"method={fitted.method!r}" if sparse else "method=None"]
     if sparse:
         options.append(f"sparsity={np.asarray(fitted.sparsity).tolist()!r}")
     options += [f"spatial={found.spatial:.3g}"] * bool(found.spatial)
