@@ -1,7 +1,7 @@
-"""Why the default call falls short on some tables: what was tried without labels, for docs/results.md.
+"""How the default chooses its model, and what else was tried without labels: for docs/results.md and departures.md.
 
-`python benchmarks/default_model.py [halves|truth|ridge]`; FISHEREM_DATA must hold the real tables for `halves`. About
-15 minutes for all of it on 2 cores.
+`python benchmarks/default_model.py [choice|indices|seeds|truth|ridge|halves]`; FISHEREM_DATA must hold the real
+tables. About 30 minutes for all of it on 2 cores.
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ import warnings
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score, silhouette_score
 
 from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.dlm import MODELS
-from fisherem.experiments.paper import DATA
+from fisherem.experiments.paper import DATA, SPARSE
+from fisherem.experiments.protocols import prepared as table
 from fisherem.scoring import accuracy
 
 warnings.simplefilter("ignore")
-
-
-def table(name: str):
-    X, y = datasets.load(name)
-    return ((X - X.mean(axis=0)) / X.std(axis=0) if DATA[name].standardised else X), y
 
 
 def agreement(X, K: int, model: str, pairs: int = 6) -> float:
@@ -37,10 +34,116 @@ def agreement(X, K: int, model: str, pairs: int = 6) -> float:
     return float(np.mean(found))
 
 
+def others():
+    """(name, rows, classes) that were not looked at while the rule was made, up to its two constants."""
+    cancer, digits = load_breast_cancer(), load_digits()
+    yield "breast cancer", (cancer.data - cancer.data.mean(axis=0)) / cancer.data.std(axis=0), cancer.target
+    for chosen in ((3, 5, 8), (0, 1, 2, 3), (1, 7), (4, 7, 9), (3, 5, 7), (6, 8, 9), tuple(range(10))):
+        rows = np.isin(digits.target, chosen)
+        X = digits.data[rows]
+        yield f"digits {''.join(map(str, chosen))}", X[:, X.std(axis=0) > 0], digits.target[rows]
+    for n, mu in ((300, 0.6), (300, 1.7), (100, 1.7)):
+        for seed in range(3):
+            yield f"simulation, n={n}, mu={mu}, seed {seed}", *datasets.simulate(n, mu, random_state=seed)
+    for kind in ("own noise", "heavy tails", "ellipses", "sizes"):
+        yield f"made up, {kind}", *made_up(kind)
+
+
+def made_up(kind: str, n: int = 400, p: int = 20):
+    """Three groups that differ on three variables, with something that AB or both models do not suppose."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, n, p=[0.6, 0.3, 0.1] if kind == "sizes" else [1 / 3] * 3)
+    noise = rng.standard_t(4, size=(n, p)) if kind == "heavy tails" else rng.normal(size=(n, p))
+    if kind == "own noise":
+        noise *= np.array([0.5, 1.0, 1.6])[labels][:, None]
+    if kind == "ellipses":
+        for k in range(3):
+            noise[labels == k, :3] = noise[labels == k, :3] @ rng.normal(size=(3, 3))
+    noise[:, :3] += 3 * np.eye(3)[labels]
+    return noise, labels
+
+
+def choice():
+    """Accuracy of AB, DkBk and "auto" by each sparse version, and what "auto" looked at."""
+    tables = [(name, *table(name)) for name in DATA]
+    found: dict[str, list] = {"the tables": [], "others": []}
+    for where, data in (("the tables", tables), ("others", others())):
+        for name, X, y in data:
+            lines = []
+            for method in SPARSE.values():
+                K = len(np.unique(y))
+                fits = {m: SparseFisherEM(K, model=m, method=method, random_state=0).fit(X) for m in ("AB", "DkBk")}
+                auto = SparseFisherEM(K, method=method, random_state=0).fit(X)
+                scores = [accuracy(y, fit.labels_) for fit in (*fits.values(), auto)]
+                found[where].append(scores)
+                record = next((r for r in auto.model_choice_ if r["model"] == "DkBk"), {})
+                why = next(r["reason"] for r in auto.model_choice_ if r["kept"])
+                gain = record["fisher"] / auto.model_choice_[0]["fisher"] - 1 if record else np.nan
+                lines.append(
+                    f"{method}: AB {scores[0]:.3f}, DkBk {scores[1]:.3f}, auto {scores[2]:.3f} "
+                    f"({auto.model_} by {why}; dispersion {record.get('dispersion', np.nan):.2f}, gain {gain:+.1%})"
+                )
+            print(f"{name}: " + "; ".join(lines), flush=True)
+    for where, scores in found.items():
+        means = np.mean(scores, axis=0)
+        better = np.array(scores)
+        print(
+            f"{where}, mean accuracy: AB {means[0]:.4f}, DkBk {means[1]:.4f}, auto {means[2]:.4f}, the better of the "
+            f"two each time {better[:, :2].max(axis=1).mean():.4f}"
+        )
+
+
+def fisher(X, labels, ridge: float = 1e-3) -> float:
+    """trace(S^-1 S_B) of a partition."""
+    centred = X - X.mean(axis=0)
+    S = centred.T @ centred / len(X)
+    S += ridge * np.trace(S) / len(S) * np.eye(len(S))
+    H = np.array([np.sqrt(np.mean(labels == k)) * centred[labels == k].mean(axis=0) for k in np.unique(labels)])
+    return float(np.trace(H @ np.linalg.solve(S, H.T)))
+
+
+# Sums over pairs of rows need a sample of the large tables.
+INDICES = {
+    "Fisher's criterion": lambda X, fit: fisher(X, fit.labels_),
+    "Calinski-Harabasz": lambda X, fit: calinski_harabasz_score(X, fit.labels_),
+    "silhouette": lambda X, fit: silhouette_score(X, fit.labels_, sample_size=min(len(X), 1500), random_state=0),
+    "silhouette, selected variables": lambda X, fit: silhouette_score(
+        X[:, fit.support_], fit.labels_, sample_size=min(len(X), 1500), random_state=0
+    ),
+}
+
+
+def indices():
+    """What indices of separation would choose among all twelve models; and Fisher's criterion of the true classes."""
+    for name in DATA:
+        X, y = table(name)
+        K = DATA[name].n_clusters
+        chosen = {index: [] for index in INDICES}
+        for method in SPARSE.values():
+            fits = {m: SparseFisherEM(K, model=m, method=method, random_state=0).fit(X) for m in MODELS}
+            for index, value in INDICES.items():
+                best = max(fits, key=lambda m: value(X, fits[m]))
+                chosen[index].append(f"{best} {accuracy(y, fits[best].labels_):.3f}")
+        print(f"{name}, Fisher's criterion of the classes {fisher(X, y):.3f}:", flush=True)
+        for index, what in chosen.items():
+            print(f"  {index}: {', '.join(what)}", flush=True)
+
+
+def seeds():
+    """The default call with six seeds, the best of the three versions."""
+    for name in ("iris", "wine", "zoo", "glass"):
+        X, y = table(name)
+        best = []
+        for seed in range(6):
+            fits = [SparseFisherEM(DATA[name].n_clusters, method=m, random_state=seed) for m in SPARSE.values()]
+            best.append(max(accuracy(y, fit.fit(X).labels_) for fit in fits))
+        print(f"{name}, six seeds: {', '.join(f'{value:.3f}' for value in best)}", flush=True)
+
+
 def halves():
     for name in DATA:
         X, y = table(name)
-        for model in MODELS if name in ("iris", "wine", "zoo", "glass", "usps358") else ("AB", "DkBk"):
+        for model in ("AB", "DkBk") if name in ("wine27", "satimage") else MODELS:
             dense = FisherEM(DATA[name].n_clusters, model=model, n_init=5, max_iter=60, random_state=0).fit(X)
             value = agreement(X, DATA[name].n_clusters, model)
             print(f"{name} {model}: agreement {value:.3f}, accuracy {accuracy(y, dense.labels_):.3f}", flush=True)
@@ -59,7 +162,9 @@ def truth():
     for ridge in (1e-6, 1e-3, 0.1):
         for axes in ("orthonormal", "svd", "regression"):
             for method in ("two-step", "regression", "svd"):
-                fit = SparseFisherEM(3, discriminant=axes, ridge=ridge, method=method, random_state=0).fit(X)
+                fit = SparseFisherEM(
+                    3, model="DkBk", discriminant=axes, ridge=ridge, method=method, random_state=0
+                ).fit(X)
                 found[accuracy(y, fit.labels_)] = (ridge, axes, method)
     print(f"iris DkBk, three ridges and axes: at most {max(found):.3f} with {found[max(found)]}", flush=True)
 
@@ -79,7 +184,7 @@ def ridge():
         print(f"n=30, mu=1.7, {name}: {np.mean(values):.3f}", flush=True)
 
 
-PARTS = {"truth": truth, "ridge": ridge, "halves": halves}
+PARTS = {"choice": choice, "indices": indices, "seeds": seeds, "truth": truth, "ridge": ridge, "halves": halves}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

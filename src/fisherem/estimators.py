@@ -15,7 +15,7 @@ from .dlm import DLM, candidates
 from .engine import choice, multistart
 from .engine.convergence import STOPPING
 from .engine.loop import Fit, Settings
-from .engine.problem import Problem, prepare
+from .engine.problem import AUTO_RIDGE, Problem, prepare
 from .engine.start import STARTS
 from .file_tables import DEFAULT_MEMORY, parse_memory
 from .fitted import FittedDLM
@@ -67,8 +67,9 @@ class FisherEM(FittedDLM, BaseEstimator):
         "fisher" the change of the criterion of eq. (6).
     stopping : {"aitken", "fisher"}, default="aitken"
         The rule that ends the iterations: see `tol`.
-    ridge : float, default=1e-3
-        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance.
+    ridge : float or "auto", default="auto"
+        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" is 0.001 for
+        n >= 6p and grows to 1 towards n = p, where the covariance becomes singular.
     variance_floor : float, default=1e-4
         The least variance of a group in any direction, as a share of the mean variance.
     random_state : int, RandomState or None
@@ -137,7 +138,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         max_iter=200,
         tol=1e-4,
         stopping="aitken",
-        ridge=1e-3,
+        ridge="auto",
         variance_floor=1e-4,
         random_state=None,
         n_jobs=None,
@@ -195,7 +196,8 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_number("max_iter", self.max_iter, integer=True, least=1)
         check_number("tol", self.tol, least=0)
         check_one_of("stopping", self.stopping, STOPPING)
-        check_number("ridge", self.ridge, least=0)
+        if not (isinstance(self.ridge, str) and self.ridge == AUTO_RIDGE):
+            check_number("ridge", self.ridge, least=0)
         check_number("variance_floor", self.variance_floor, above=0)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, integer=True)
@@ -323,7 +325,7 @@ class SparseFisherEM(FisherEM):
         max_iter=200,
         tol=1e-4,
         stopping="aitken",
-        ridge=1e-3,
+        ridge="auto",
         variance_floor=1e-4,
         random_state=None,
         n_jobs=None,

@@ -185,3 +185,18 @@ def test_float32_rows_are_not_copied_to_float64(groups):
     problem = prepare(Y, ridge=1e-3)
     assert problem.rows.Y is Y
     assert problem.scatter.matrix.dtype == np.float64
+
+
+@pytest.mark.parametrize(("n", "share"), [(500, 1e-3), (100, 0.22**4), (40, 0.55**4), (22, 1.0), (15, 1.0)])
+def test_the_ridge_grows_where_rows_are_few(n, share):
+    Y = np.random.default_rng(0).normal(size=(n, 20)) * np.linspace(1, 3, 20)
+    auto, given = prepare(Y, ridge="auto"), prepare(Y, ridge=0.2)
+    assert auto.scatter.ridge == pytest.approx(share * auto.scatter.mean_variance)
+    assert given.scatter.ridge == pytest.approx(0.2 * given.scatter.mean_variance)
+
+
+def test_repeated_rows_and_weights_have_the_same_ridge():
+    Y = np.random.default_rng(1).normal(size=(25, 20))
+    twice, weighted = prepare(np.vstack([Y, Y]), ridge="auto"), prepare(Y, np.full(25, 2.0), ridge="auto")
+    assert twice.scatter.ridge == pytest.approx(weighted.scatter.ridge)
+    assert twice.scatter.ridge < prepare(Y, ridge="auto").scatter.ridge
