@@ -163,3 +163,18 @@ def test_profiles_are_means_in_standard_deviations(fitted, wine):
     np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], moved.values)
     assert len(ax.patches) == model.support_.sum()
     plt.close("all")
+
+
+def test_names_of_neighbouring_arrows_do_not_lie_on_each_other(wine):
+    X, _ = wine
+    model = SparseFisherEM(3, model="AB", random_state=0).fit(X)
+    display = ProjectionDisplay.from_estimator(model, X)
+    display.arrows = np.array([[0.1, 0.9], [0.1, 0.899], [0.1, 0.898], [-0.5, -0.5]])
+    display.names = ["one", "two", "three", "four"]
+    figure = display.plot().ax_.figure
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in display.ax_.texts if text.get_text() in display.names]
+    assert len(boxes) == 4
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    # in the order of the arrows' tips, moved no further than needed
+    assert boxes[0].y0 > boxes[1].y0 > boxes[2].y0

@@ -47,11 +47,11 @@ RIVAL_CLASSES = {
 _RAW = ("Clustvarsel", "Selvarclust")
 
 
-def prepared(name: str, raw: bool = False):
+def prepared(name: str, raw: bool = False, as_frame: bool = False):
     """(X, y) of a row of Table 3, scaled as the table says unless it is wanted raw."""
-    X, y = datasets.load(DATA[name].table or name)
+    X, y = datasets.load(DATA[name].table or name, as_frame=as_frame)
     if DATA[name].standardised and not raw:
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=0)
     return X, y
 
 
@@ -62,6 +62,7 @@ def _score(model, y, p: int) -> dict:
         "ari": float(adjusted_rand_score(y, model.labels_)),
         "n_variables": int(support.sum()),
         "importance": [float(f"{v:.4g}") for v in importance(model, p)],
+        "labels": [int(label) for label in model.labels_],
     }
 
 

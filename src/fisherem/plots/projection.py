@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from .style import MARKERS, PALETTE, new_axes, variable_names
 
 __all__ = ["ProjectionDisplay"]
+
+# Names of variables: their size, and the height of a line of them, in points.
+_FONT, _LINE = 9, 11
 
 
 @dataclass
@@ -83,19 +87,41 @@ class ProjectionDisplay:
         if flat:
             ax.set_yticks(range(K), group_names)
         else:
-            self._draw_arrows(ax)
             ax.set_ylabel(f"discriminative axis {self.axes[1] + 1}")
             ax.set_aspect("equal", adjustable="datalim")
+            self._draw_arrows(ax)
         ax.set_xlabel(f"discriminative axis {self.axes[0] + 1}")
         ax.legend(frameon=False, loc="best")
         self.ax_ = ax
         return self
 
     def _draw_arrows(self, ax) -> None:
+        from matplotlib.patheffects import withStroke
+
         middle = self.points.mean(axis=0)
         reach = 0.45 * np.abs(self.points - middle).max() / np.linalg.norm(self.arrows, axis=1).max()
-        for tip, name in zip(middle + reach * self.arrows, self.names, strict=True):
+        tips = middle + reach * self.arrows
+        right = tips[:, 0] >= middle[0]
+        outside = middle + 1.06 * (tips - middle)
+        ax.apply_aspect()  # the scale is final only now
+        where = ax.transData.transform(outside) * 72 / ax.figure.dpi  # in points
+        raised = np.empty(len(tips))
+        for side in (right, ~right):
+            raised[side] = _apart(where[side, 1], _LINE) - where[side, 1]
+        halo = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]  # names lie over points
+        for tip, at, up, name, is_right in zip(tips, outside, raised, self.names, right, strict=True):
             ax.annotate("", tip, middle, arrowprops={"arrowstyle": "-|>", "color": "0.35", "lw": 1.1})
-            side = "left" if tip[0] >= middle[0] else "right"
-            outside = middle + 1.06 * (tip - middle)
-            ax.annotate(name, outside, color="0.2", fontsize=9, ha=side, va="center")
+            ax.annotate(
+                name, at, (0, up), textcoords="offset points", color="0.2", fontsize=_FONT,
+                ha="left" if is_right else "right", va="center", path_effects=halo,
+            )  # fmt: skip
+
+
+def _apart(heights: np.ndarray, least: float) -> np.ndarray:
+    """The heights moved as little as it takes to be `least` apart, in their order."""
+    order = np.argsort(heights, kind="stable")
+    steps = least * np.arange(len(heights))
+    # the nearest sequence that rises by `least` each time is, less the steps, the nearest one that does not fall
+    moved = np.empty(len(heights))
+    moved[order] = isotonic_regression(heights[order] - steps).x + steps if len(heights) else []
+    return moved
