@@ -23,15 +23,15 @@ from fisherem.scoring import accuracy
 warnings.simplefilter("ignore")
 
 
-def agreement(X, K: int, model: str, pairs: int = 6) -> float:
-    """Mean adjusted Rand index of the partitions that fits to two random halves give to all rows."""
+def agreement(X, K: int, model: str, pairs: int = 6) -> tuple[float, float]:
+    """Adjusted Rand index between what fits to two random halves say of all rows: mean and standard error."""
     found = []
     for seed in range(pairs):
         order = np.random.default_rng(seed).permutation(len(X))
         halves = order[: len(X) // 2], order[len(X) // 2 :]
         fits = [FisherEM(K, model=model, n_init=5, max_iter=60, random_state=seed).fit(X[rows]) for rows in halves]
         found.append(adjusted_rand_score(*(fit.predict(X) for fit in fits)))
-    return float(np.mean(found))
+    return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(pairs))
 
 
 def others():
@@ -145,8 +145,11 @@ def halves():
         X, y = table(name)
         for model in ("AB", "DkBk") if name in ("wine27", "satimage") else MODELS:
             dense = FisherEM(DATA[name].n_clusters, model=model, n_init=5, max_iter=60, random_state=0).fit(X)
-            value = agreement(X, DATA[name].n_clusters, model)
-            print(f"{name} {model}: agreement {value:.3f}, accuracy {accuracy(y, dense.labels_):.3f}", flush=True)
+            value, error = agreement(X, DATA[name].n_clusters, model)
+            print(
+                f"{name} {model}: agreement {value:.3f} ± {error:.3f}, accuracy {accuracy(y, dense.labels_):.3f}",
+                flush=True,
+            )
 
 
 def truth():
@@ -175,9 +178,9 @@ def ridge():
     for seed in range(12):
         X, y = datasets.simulate(30, 1.7, random_state=seed)
         fits = {"k-means": KMeans(3, n_init=10, random_state=seed).fit(X)}
-        for value in (1e-3, 0.1, 0.3, 1.0):
+        for value in ("auto", 1e-3, 0.1, 0.3, 1.0):
             one = SparseFisherEM(3, model="AkB", ridge=value, sparsity=0.3, random_state=seed)
-            fits[f"ridge {value:g}"] = one.fit(X)
+            fits[f"ridge {value}"] = one.fit(X)
         for name, fit in fits.items():
             errors.setdefault(name, []).append(1 - accuracy(y, fit.labels_))
     for name, values in errors.items():
