@@ -151,6 +151,8 @@ def test_weights(frame):
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1}, "tol"),
         ({"ridge": -1}, "ridge"),
+        ({"ridge": "big"}, "'auto' or a number at least 0"),
+        ({"model": "Auto"}, "also take 'auto'"),
         ({"variance_floor": 0}, "variance_floor"),
         ({"n_axes": 0}, "n_axes"),
         ({"n_jobs": "all"}, "n_jobs"),

@@ -129,7 +129,7 @@ def resolve(name: str | DLM) -> DLM:
     if model is None:
         raise ValueError(
             f"unknown model {name!r}; choose one of {', '.join(MODELS)} "
-            "(or the paper's notation, such as 'alpha_kj beta')"
+            "(or the paper's notation, such as 'alpha_kj beta'); estimators, not searches, also take 'auto'"
         )
     return model
 

@@ -196,8 +196,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_number("max_iter", self.max_iter, integer=True, least=1)
         check_number("tol", self.tol, least=0)
         check_one_of("stopping", self.stopping, STOPPING)
-        if not (isinstance(self.ridge, str) and self.ridge == AUTO_RIDGE):
-            check_number("ridge", self.ridge, least=0)
+        check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
         check_number("variance_floor", self.variance_floor, above=0)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, integer=True)

@@ -31,14 +31,17 @@ def check_one_of(name: str, value, options) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
 
 
-def check_number(name: str, value, *, integer=False, least=None, above=None, most=None) -> None:
+def check_number(name: str, value, *, integer=False, least=None, above=None, most=None, word=None) -> None:
+    """A number within limits; or `word`, if one is given."""
+    if word is not None and isinstance(value, str) and value == word:
+        return
     kind = numbers.Integral if integer else numbers.Real
     good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
     good = good and (least is None or value >= least) and (above is None or value > above)
     if not (good and (most is None or value <= most)):
         limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
         limits += [f"at most {most}"] * (most is not None)
-        noun = "a whole number" if integer else "a number"
+        noun = ("" if word is None else f"{word!r} or ") + ("a whole number" if integer else "a number")
         raise ValueError(f"{name} must be {' '.join([noun, ' and '.join(limits)]).strip()}; got {value!r}")
 
 

@@ -27,7 +27,7 @@ from .statistics import NoiseMoments, Projection, noise_moments
 __all__ = ["Chosen", "dispersion", "fit_best", "separation"]
 
 # A dispersion above this is noise that the model does not know. In simulations from the models it was 0.74 to 1.17, on
-# twelve real tables 1.38 to 11.7 (python benchmarks/default_model.py choice).
+# fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
 _MOST_DISPERSION = 1.25
 # By how much, relatively, the flexible model has to separate the groups better: from other starts Fisher's criterion
 # changes by some tenths of a per cent (iris), and what flexible models gain where they are right was 1.2% to 6%.

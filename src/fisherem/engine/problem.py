@@ -18,7 +18,8 @@ __all__ = ["AUTO_RIDGE", "Problem", "prepare"]
 AUTO_RIDGE = "auto"
 # With many rows per variable a small ridge serves (1e-6 to 1e-2 differ little). Towards n = p the covariance becomes
 # singular and the axes follow its noise: on the paper's simulation (25 variables, AkB) the error with a ridge of 1e-3
-# and of 1 is 0.24 and 0.14 for 30 rows, 0.16 and 0.13 for 45. Beyond, with n << p, the ridge hardly matters.
+# and of 1 is 0.25 and 0.14 for 30 rows, 0.15 and 0.12 for 45 (`python benchmarks/default_model.py ridge`). Beyond, with
+# n << p, the ridge hardly matters.
 _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 1.0
 
 # Singular values below this share of the largest are rounding of the rotation into the row space.
