@@ -186,6 +186,19 @@ def ridge():
                 errors.setdefault(name, []).append(1 - accuracy(y, fit.labels_))
         for name, values in errors.items():
             print(f"n={n}, mu=1.7, {name}: {np.mean(values):.3f}", flush=True)
+    real = [(name, *table(name)) for name in ("wine", "wine27", "usps358", "satimage")]
+    real += [(name, X, y) for name, X, y in others() if name in ("breast cancer", "digits 358")]
+    for rows_per_variable in (1.2, 2, 3):
+        found: dict[str, list[float]] = {}
+        for _, X, y in real:
+            for seed in range(4):
+                some = np.random.default_rng(seed).permutation(len(X))[: int(rows_per_variable * X.shape[1])]
+                part = X[some][:, X[some].std(axis=0) > 0]
+                for value in ("auto", 1e-3):
+                    one = SparseFisherEM(len(np.unique(y)), method="svd", n_init=5, ridge=value, random_state=seed)
+                    found.setdefault(f"ridge {value}", []).append(accuracy(y[some], one.fit(part).labels_))
+        what = ", ".join(f"{name} {np.mean(values):.3f}" for name, values in found.items())
+        print(f"subsamples of {rows_per_variable} p rows, mean accuracy over six tables: {what}", flush=True)
 
 
 PARTS = {"choice": choice, "indices": indices, "seeds": seeds, "truth": truth, "ridge": ridge, "halves": halves}

@@ -69,7 +69,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         The rule that ends the iterations: see `tol`.
     ridge : float or "auto", default="auto"
         Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" is 0.001 for
-        n >= 6p and grows to 1 towards n = p, where the covariance becomes singular.
+        n > 6p and grows to 1 towards n = p, where the covariance becomes singular.
     variance_floor : float, default=1e-4
         The least variance of a group in any direction, as a share of the mean variance.
     random_state : int, RandomState or None

@@ -78,7 +78,7 @@ class Problem:
 
 
 def _ridge_for(ridge: float | str, weight: float, p: int) -> float:
-    """The ridge as a share of the mean variance; "auto": 1e-3 from n = 6 p on, 1 from n = 1.1 p down."""
+    """The ridge as a share of the mean variance; "auto": 1e-3 from about n = 6 p on, 1 from n = 1.1 p down."""
     if isinstance(ridge, str):
         return min(_MOST_RIDGE, max(_LEAST_RIDGE, (1.1 * p / weight) ** 4))
     return ridge
