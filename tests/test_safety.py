@@ -203,3 +203,13 @@ def test_all_starts_failing_says_why(monkeypatch, frame):
 
     monkeypatch.setattr(multistart, "run", broken)
     fails("none of the 10 starts led to a fit: the log-likelihood became nan", frame)
+
+
+@pytest.mark.parametrize("shape", [(10, 3), (5, 9)])
+def test_equal_rows_are_named(shape):
+    with pytest.raises(ValueError, match=r"all rows .* are equal"):
+        FisherEM(1).fit(np.full(shape, 2.5))
+    rows = np.random.default_rng(0).normal(size=shape)
+    rows[:2] = 1.0
+    with pytest.raises(ValueError, match=r"all rows .* are equal"):
+        FisherEM(1).fit(rows, sample_weight=np.r_[1.0, 1.0, np.zeros(shape[0] - 2)])

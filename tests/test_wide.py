@@ -63,3 +63,16 @@ def test_more_variables_than_rows_at_large_shares():
     counts = [SparseFisherEM(3, sparsity=s, random_state=0).fit(X).support_.sum() for s in (0.05, 0.5, 0.95)]
     assert counts == sorted(counts)
     assert counts[-1] > 100
+
+
+@pytest.mark.parametrize("method", SPARSE_METHODS)
+def test_rows_of_weight_zero_change_nothing(method):
+    """They span directions without variance; the other rows' fit must not see them."""
+    X, y = wide(n=40, p=60, informative=10)
+    more = np.vstack([X, np.random.default_rng(3).normal(size=(6, 60))])
+    weights = np.r_[np.ones(40), np.zeros(6)]
+    options = {"method": method, "sparsity": 0.9}
+    alone = SparseFisherEM(3, init=y, **options).fit(X)
+    with_them = SparseFisherEM(3, init=np.r_[y, np.zeros(6, int)], **options).fit(more, sample_weight=weights)
+    np.testing.assert_allclose(with_them.loadings_, alone.loadings_, atol=1e-6)
+    assert with_them.log_likelihood_ == pytest.approx(alone.log_likelihood_, rel=1e-8)

@@ -252,3 +252,12 @@ def test_the_convergence_warning_is_of_the_kept_model(iris):
     X, _ = iris
     with pytest.warns(ConvergenceWarning, match="max_iter=2 "):
         SparseFisherEM(3, max_iter=2, random_state=0).fit(X)
+
+
+def test_a_group_of_equal_rows_has_no_noise():
+    X, labels = three_groups(n=300)
+    X[labels == 0] = X[labels == 0][0]
+    problem = prepare(X, ridge=1e-3)
+    fit, _ = multistart.fit(problem, FisherEM(3, model="DkBk", init=labels, max_iter=1)._specification(*X.shape))
+    assert dispersion(problem, fit) == np.inf
+    assert SparseFisherEM(3, init=labels).fit(X).model_ in ("AB", "DkBk")

@@ -29,6 +29,8 @@ __all__ = ["Chosen", "dispersion", "fit_best", "separation"]
 # A dispersion above this is noise that the model does not know. In simulations from the models it was 0.74 to 1.17, on
 # fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
 _MOST_DISPERSION = 1.25
+# Squared distances below this share of the mean variance are rounding.
+_NO_NOISE = 1e-12
 # By how much, relatively, the flexible model has to separate the groups better: from other starts Fisher's criterion
 # changes by some tenths of a per cent (iris), and what flexible models gain where they are right was 1.2% to 6%.
 _LEAST_GAIN = 0.01
@@ -65,9 +67,9 @@ def dispersion(problem: Problem, fit: Fit) -> float:
     moments: NoiseMoments = problem.rows.fold(noise_moments, fit.states, Projection.of(fit.axes.rows, fit.means))
     there = moments.weights > 0
     weights, first, second = (part[there] for part in (moments.weights, moments.first, moments.second))
-    if not first.all():
-        return np.inf  # a group without noise
     mean = first / weights
+    if mean.min() <= _NO_NOISE * problem.floor_unit:
+        return np.inf  # a group of equal rows, say
     variance = second / weights - mean**2
     return float(weights @ (variance / (2 * mean**2 / (problem.p - fit.axes.d))) / weights.sum())
 

@@ -109,6 +109,8 @@ def _prepare(rows: Rows, ridge: float | str, prior) -> Problem:
     # The centre must be a number of the data's own type, or constant columns would leave a residue
     centre = centre.astype(rows.dtype).astype(float) if rows.dtype == np.float32 else centre
     constant, values = _constant_columns(rows, states)
+    if constant.all():
+        raise ValueError("all rows (of positive weight) are equal: there is nothing to cluster")
     centre[constant] = values[constant]
     rows.recentre(centre)
     second = rows.fold(column_moments, states, not wide)

@@ -63,7 +63,8 @@ class LowRankGram:
     """G = V diag(e) V' + ridge I with V of p x r: for n << p, where G itself would not fit."""
 
     def __init__(self, V: np.ndarray, e: np.ndarray, ridge: float):
-        self.V, self.e, self.ridge = V, e, ridge
+        there = e > 0  # rows of weight 0 span directions without variance
+        self.V, self.e, self.ridge = (V, e, ridge) if there.all() else (V[:, there], e[there], ridge)
         self.p = len(V)
 
     def times(self, active, values):
