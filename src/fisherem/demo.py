@@ -17,6 +17,7 @@ def run(folder: Path) -> Path:
     matplotlib.use("Agg")
     from . import datasets
     from .estimators import SparseFisherEM
+    from .outputs import model_words
     from .page import report
     from .plots import ProjectionDisplay
 
@@ -25,6 +26,7 @@ def run(folder: Path) -> Path:
     model = SparseFisherEM(3, sparsity=0.2, random_state=0).fit(X)
     print("178 Italian wines, 13 measurements (standardised); nobody says which cultivar a wine is.\n")
     print(f"Groups    : {len(model.weights_)} with {', '.join(map(str, np.bincount(model.labels_)))} wines")
+    print(f"Model     : {model.model_}, {model_words(model)}")
     print(f"Converged : {model.converged_} after {model.n_iter_} iterations ({model.stop_reason_})")
     print(f"Criteria  : BIC {model.bic_:.1f}   ICL {model.icl_:.1f}   AIC {model.aic_:.1f}   (larger is better)")
     print(f"\nVariables that make the groups: {model.support_.sum()} of {len(model.support_)}")
