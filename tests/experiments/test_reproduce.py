@@ -70,7 +70,7 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()} == kept
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to a process")
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     command = [
         sys.executable,
