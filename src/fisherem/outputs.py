@@ -73,10 +73,12 @@ def model_words(model) -> str:
         return ""
     rest = [record for record in model.model_choice_ if not record["kept"]]
     if kept["reason"] in ("fisher", "bic") and rest:
-        name = {"fisher": "Fisher's criterion", "bic": "BIC"}[kept["reason"]]
-        digits = {"fisher": ".3f", "bic": ".1f"}[kept["reason"]]
-        values = " against ".join(f"{record[kept['reason']]:{digits}}" for record in (kept, rest[0]))
-        return f"chosen over {rest[0]['model']} by {name}, {values}"
+        other, key = rest[0], kept["reason"]
+        name, digits = {"fisher": ("Fisher's criterion", ".3f"), "bic": ("BIC", ".1f")}[key]
+        values = f"{kept[key]:{digits}} against {other[key]:{digits}}"
+        if kept[key] < other[key]:  # the flexible model is better by less than it takes
+            return f"chosen, since {other['model']} separates the groups hardly better: {name} {values}"
+        return f"chosen over {other['model']} by {name}, {values}"
     return f"chosen: {kept['reason']}"
 
 

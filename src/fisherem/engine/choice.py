@@ -17,8 +17,9 @@ from sklearn.utils import check_random_state
 from ..criteria import bic
 from ..dlm import DLM
 from ..steps.between import Between
+from . import multistart
 from .loop import Fit
-from .multistart import FitError, Specification, fit_from, starting_points
+from .multistart import FitError, Specification
 from .problem import Problem, prepare
 from .sample import SAMPLE_ROWS, one_sample
 from .start import is_large
@@ -77,14 +78,22 @@ def dispersion(problem: Problem, fit: Fit) -> float:
 def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> Chosen:
     """Fit the models, most compact first, and keep one."""
     if len(models) == 1:
-        return _fit_all(problem, spec, models)
+        return _fit_one(problem, spec, models[0])
     if spec.n_clusters == 1 or problem.weight < _LEAST_ROWS_PER_VARIABLE * problem.p:
         why = "one group" if spec.n_clusters == 1 else f"fewer than {_LEAST_ROWS_PER_VARIABLE} rows per variable"
-        return replace(_fit_all(problem, spec, models[:1]), candidates=[_kept(models[0], why)])
+        return replace(_fit_one(problem, spec, models[0]), candidates=[_kept(models[0], why)])
     if not (isinstance(spec.init, str) and is_large(problem)):
         return _fit_all(problem, spec, models)
     model, records = _on_sample(problem, spec, models)
-    return replace(_fit_all(problem, spec, (model,)), candidates=records)
+    return replace(_fit_one(problem, spec, model), candidates=records)
+
+
+def _with_model(spec: Specification, model: DLM) -> Specification:
+    return replace(spec, settings=replace(spec.settings, model=model))
+
+
+def _fit_one(problem: Problem, spec: Specification, model: DLM) -> Chosen:
+    return Chosen(*multistart.fit(problem, _with_model(spec, model)), model, [])
 
 
 def _kept(model: DLM, reason: str) -> dict:
@@ -105,16 +114,14 @@ def _on_sample(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -
 
 
 def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> Chosen:
-    specs = [replace(spec, settings=replace(spec.settings, model=model)) for model in models]
-    starts = starting_points(problem, specs[0])
+    """The models from the same starts, each with a record of what is compared, and the one to keep."""
+    starts = multistart.starting_points(problem, spec)
+    found: list[Chosen] = []
+    failures: list[dict] = []
     with problem.rows.threads():
-        if len(models) == 1:
-            return Chosen(*fit_from(problem, specs[0], starts), models[0], [])
-        found: list[Chosen] = []
-        failures: list[dict] = []
-        for one, model in zip(specs, models, strict=True):
+        for model in models:
             try:
-                fit, tried = fit_from(problem, one, starts)
+                fit, tried = multistart.fit_from(problem, _with_model(spec, model), starts)
             except FitError as error:
                 failures.append({"model": model.name, "kept": False, "reason": str(error)})
                 continue

@@ -118,7 +118,7 @@ def _projection(plan: Plan, name: str):
 
 def _path(plan: Plan, name: str):
     def make():
-        X, _ = prepared(name)
+        X, _ = prepared(name, as_frame=True)
         search = ModelSearch(
             SparseFisherEM(random_state=plan.seed), n_clusters=[DATA[name].n_clusters], models=["DkBk"],
             axis_weights=None, n_jobs=1, progress=False,
