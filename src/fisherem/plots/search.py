@@ -108,7 +108,7 @@ class PathDisplay:
     def plot(self, figure=None, *, n_labels=8):
         """Three panels over the share: criterion, number of variables, loadings."""
         import matplotlib.pyplot as plt
-        from matplotlib.ticker import NullFormatter, ScalarFormatter
+        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
         figure = figure or plt.figure(figsize=(8, 9), layout="constrained")
         top, middle, bottom = figure.subplots(3, sharex=True)
@@ -120,6 +120,7 @@ class PathDisplay:
         middle.step(share, self.table["n_selected"], where="post", color="0.2")
         middle.plot(share, self.table["n_selected"], "o", ms=4, color="0.2")
         middle.set_yscale("log")
+        middle.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # a path may stay between two powers of ten
         middle.yaxis.set_major_formatter(ScalarFormatter())
         middle.yaxis.set_minor_formatter(NullFormatter())
         middle.set_ylabel("selected variables")
