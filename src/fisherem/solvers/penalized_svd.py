@@ -42,7 +42,7 @@ def l1_unit_vector(a: np.ndarray, bound: float) -> np.ndarray:
     for m in (4 * int(bound**2) + 16, len(a)):
         delta = _threshold(size, bound, m)
         if delta is not None:
-            soft = np.sign(a) * np.maximum(size - delta, 0)
+            soft = np.sign(a) * _soft(size, delta, bound)
             return soft / np.linalg.norm(soft)
     # ties at the top: the bound lies below sqrt(number of tied values)
     return _unit(a, np.flatnonzero(size >= size.max() * (1 - 1e-12))[: max(1, int(bound**2))])
@@ -52,6 +52,20 @@ def _unit(a, kept):
     u = np.zeros_like(a)
     u[kept] = np.sign(a[kept])
     return u / np.sqrt(len(kept))
+
+
+def _soft(size: np.ndarray, delta: float, bound: float) -> np.ndarray:
+    """max(size - delta, 0), the kept values by their differences from the mean: large values that differ little would
+    lose the digits of size - delta, and with them the l1 bound (by 1e-10)."""
+    soft = np.maximum(size - delta, 0)
+    kept = np.flatnonzero(soft)
+    k = len(kept)
+    if k > bound**2:
+        apart = size[kept] - size[kept].mean()
+        exact = apart + bound * np.sqrt(apart @ apart / (k * (k - bound**2)))
+        if (exact > 0).all():
+            soft[kept] = exact
+    return soft
 
 
 def _threshold(size: np.ndarray, bound: float, m: int) -> float | None:
