@@ -18,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.dlm import resolve
-from fisherem.engine.loop import Settings, run
-from fisherem.engine.problem import prepare
-from fisherem.steps.f_step import FStep
+from fisherem.em.f_step.step import FStep
+from fisherem.em.loop import Settings, run
+from fisherem.em.problem import prepare
+from fisherem.model.dlm import resolve
 
 ROWS: list[tuple[str, str, str, bool]] = []
 

@@ -15,10 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score, silhouette_score
 
 from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
-from fisherem.dlm import MODELS
 from fisherem.experiments.paper import DATA, SPARSE
 from fisherem.experiments.protocols import prepared as table
-from fisherem.scoring import accuracy
+from fisherem.model.dlm import MODELS
+from fisherem.model_selection.scoring import accuracy
 
 warnings.simplefilter("ignore")
 

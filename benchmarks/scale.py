@@ -24,13 +24,13 @@ from measure import report, timed, watched
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM
-from fisherem.dlm import resolve
-from fisherem.engine.loop import Settings, run
-from fisherem.engine.problem import prepare
-from fisherem.engine.sample import Centres
-from fisherem.file_tables import FileTable, parse_memory
-from fisherem.sources import NpySource, open_source
-from fisherem.steps.f_step import FStep
+from fisherem.em.f_step.step import FStep
+from fisherem.em.loop import Settings, run
+from fisherem.em.problem import prepare
+from fisherem.em.sampling import Centres
+from fisherem.model.dlm import resolve
+from fisherem.tables.file_table import FileTable, parse_memory
+from fisherem.tables.streamed_files import NpySource, open_source
 
 K, P = 5, 256
 FILE_ROWS = 2**22  # x 256 x 4 bytes: 4.3 GB

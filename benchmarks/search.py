@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
-from fisherem.dlm import MODELS
-from fisherem.scoring import accuracy
+from fisherem.model.dlm import MODELS
+from fisherem.model_selection.scoring import accuracy
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 

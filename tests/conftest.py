@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from fisherem import SparseFisherEM, dask_tables, datasets
+from fisherem import SparseFisherEM, datasets
+from fisherem.tables import dask_table as dask_tables
 
 
 @pytest.fixture(scope="session")

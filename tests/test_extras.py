@@ -1,6 +1,6 @@
 import pytest
 
-from fisherem.extras import need_extra
+from fisherem._utils.extras import need_extra
 
 
 def test_a_missing_package_is_named_with_its_extra():

@@ -31,7 +31,7 @@ def test_missing_and_infinite_values_are_named(frame, value, word):
 def test_values_that_only_overflow_when_added_are_not_taken_for_infinite():
     X = np.random.default_rng(0).normal(size=(40, 3))
     X[:, 0] *= 1e300
-    from fisherem.validation import check_finite
+    from fisherem.tables.checking import check_finite
 
     check_finite(np.full((10, 2), 1e308))
 
@@ -196,7 +196,7 @@ def test_not_fitted():
 
 
 def test_all_starts_failing_says_why(monkeypatch, frame):
-    from fisherem.engine import multistart
+    from fisherem.em import multistart
 
     def broken(*arguments, **keywords):
         raise FloatingPointError("the log-likelihood became nan")

@@ -9,18 +9,18 @@ __version__ = "0.1.0"
 _HOME = {
     "FisherEM": "estimators",
     "SparseFisherEM": "estimators",
-    "SelectDiscriminative": "selection",
-    "ModelSearch": "search",
-    "Stability": "subsampling",
-    "stability": "subsampling",
+    "SelectDiscriminative": "model_selection.select_variables",
+    "ModelSearch": "model_selection.search",
+    "Stability": "model_selection.stability",
+    "stability": "model_selection.stability",
     "load": "persistence",
     "save": "persistence",
-    "report": "page",
+    "report": "reports",
     "SparseKMeans": "rivals",
     "Clustvarsel": "rivals",
     "Selvarclust": "rivals",
-    "Comparison": "comparison",
-    "compare": "comparison",
+    "Comparison": "model_selection.comparison",
+    "compare": "model_selection.comparison",
 }
 __all__ = [
     "Clustvarsel",
@@ -43,14 +43,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets, images
-    from .comparison import Comparison, compare
     from .estimators import FisherEM, SparseFisherEM
-    from .page import report
+    from .model_selection.comparison import Comparison, compare
+    from .model_selection.search import ModelSearch
+    from .model_selection.select_variables import SelectDiscriminative
+    from .model_selection.stability import Stability, stability
     from .persistence import load, save
+    from .reports import report
     from .rivals import Clustvarsel, Selvarclust, SparseKMeans
-    from .search import ModelSearch
-    from .selection import SelectDiscriminative
-    from .subsampling import Stability, stability
 
 
 def __getattr__(name: str):

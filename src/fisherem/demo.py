@@ -17,9 +17,9 @@ def run(folder: Path) -> Path:
     matplotlib.use("Agg")
     from . import datasets
     from .estimators import SparseFisherEM
-    from .outputs import model_words
-    from .page import report
     from .plots import ProjectionDisplay
+    from .reports import report
+    from .reports.summary import model_words
 
     X, _ = datasets.load("wine", as_frame=True)
     X = (X - X.mean()) / X.std()

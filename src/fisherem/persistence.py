@@ -6,26 +6,24 @@ Only the types below, and those that skops itself knows to be harmless, are load
 from __future__ import annotations
 
 import inspect
+import io
+import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fisherem
+
 from . import __version__
-from .atomic import atomic_file
-from .dlm import resolve
+from ._utils.atomic import atomic_file
+from .model.dlm import resolve
 
 __all__ = ["ModelFileError", "load", "save"]
 
 _FORMAT = 1
-# Types of this package (and of scikit-learn, where skops does not list them) that a model file may hold.
-_TRUSTED = [
-    "fisherem.estimators.FisherEM",
-    "fisherem.estimators.SparseFisherEM",
-    "fisherem.selection.SelectDiscriminative",
-    "fisherem.rivals.sparse_kmeans.SparseKMeans",
-    "fisherem.rivals.clustvarsel.Clustvarsel",
-    "fisherem.rivals.selvarclust.Selvarclust",
-]
+# Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
+_OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
 # Model files are not compressed, so what they unpack to is what they weigh; anything else is a bomb.
 _MOST_EXPANSION = 20
 
@@ -44,7 +42,7 @@ def save(model, path) -> Path:
     model = getattr(model, "best_estimator_", model)
     path = Path(path)
     content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
-    untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_TRUSTED)
+    untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_trusted())
     if untrusted:
         raise TypeError(f"cannot be saved as a model file: it holds {', '.join(sorted(untrusted))}")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,8 +59,10 @@ def load(path):
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such model file")
     _check_container(path)
+    trusted = _trusted()
     try:
-        unknown = set(skops.io.get_untrusted_types(file=path)) - set(_TRUSTED)
+        data = _with_present_homes(path)
+        unknown = set(skops.io.get_untrusted_types(data=data)) - set(trusted)
     except Exception as error:  # whatever a damaged file makes of a parser
         raise ModelFileError(f"{path}: not a fisherem model file ({error})") from None
     if unknown:
@@ -70,7 +70,7 @@ def load(path):
             f"{path}: refused, it holds types that a model file must not: {', '.join(sorted(unknown))}"
         )
     try:
-        content: Any = skops.io.load(path, trusted=_TRUSTED)
+        content: Any = skops.io.loads(data, trusted=trusted)
     except Exception as error:
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
     if not isinstance(content, dict) or "model" not in content or "format" not in content:
@@ -81,6 +81,44 @@ def load(path):
             "does not know: upgrade fisherem"
         )
     return _with_defaults(content["model"])
+
+
+def _trusted() -> list[str]:
+    """Types of this package, registered rivals included, that a model file may hold beside what skops knows."""
+    from .estimators import FisherEM, SparseFisherEM
+    from .model_selection.select_variables import SelectDiscriminative
+    from .rivals import Clustvarsel, Selvarclust, SparseKMeans
+
+    classes = [FisherEM, SparseFisherEM, SelectDiscriminative, SparseKMeans, Clustvarsel, Selvarclust]
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in classes]
+
+
+def _with_present_homes(path: Path) -> bytes:
+    """The bytes of a model file, with the classes of version 0.1.0 under their present names."""
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+        old = [node for node in _nodes(schema) if _has_moved(node)]
+        if not old:
+            return path.read_bytes()
+        for node in old:
+            node["__module__"] = "fisherem"
+        renewed = io.BytesIO()
+        with zipfile.ZipFile(renewed, "w") as copy:
+            for name in archive.namelist():
+                copy.writestr(name, json.dumps(schema) if name == "schema.json" else archive.read(name))
+    return renewed.getvalue()
+
+
+def _nodes(schema) -> Iterator[dict]:
+    """Every object inside a schema."""
+    if isinstance(schema, dict):
+        yield schema
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _nodes(inner)
+
+
+def _has_moved(node: dict) -> bool:
+    return str(node.get("__module__")).startswith(_OLD_HOMES) and node.get("__class__") in fisherem.__all__
 
 
 def _check_container(path: Path) -> None:
@@ -99,7 +137,7 @@ def _check_container(path: Path) -> None:
 def _with_defaults(model):
     """Give an estimator from an earlier version the parameters and attributes that it did not know."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
-        if type(one).__module__.startswith("fisherem."):
+        if type(one).__module__.partition(".")[0] == "fisherem":
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
+from fisherem._utils.progress import progress_bar
 from fisherem.experiments.jobs import Job, OutOfTimeError, complete, time_limit
 from fisherem.experiments.records import Records
-from fisherem.progress import progress_bar
 
 calls = []
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from fisherem import cli_reproduce
 from fisherem.cli import main
+from fisherem.cli import reproduce as cli_reproduce
 from fisherem.experiments import PARTS, reproduce, table2
 from fisherem.experiments import reproduce as reproduce_module
 from fisherem.experiments.paper import TABLE_2

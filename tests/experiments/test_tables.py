@@ -13,7 +13,7 @@ from fisherem.experiments.jobs import Job
 from fisherem.experiments.paper import BAYES_ERRORS, DATA, METHODS, SPARSE, TABLE_2, TABLE_3
 from fisherem.experiments.plan import FULL, QUICK
 from fisherem.experiments.written import cell, markdown, signed
-from fisherem.scoring import accuracy
+from fisherem.model_selection.scoring import accuracy
 
 TINY = replace(QUICK, data=("iris",), n_starts=2, models=("DkBk", "AkB"), levels=(0.1, 1.0))
 
@@ -88,8 +88,8 @@ def test_the_protocol_of_table_3_on_iris():
     found = table3.table(TINY, records).set_index("method")
     from sklearn.utils import check_random_state
 
-    from fisherem.engine.problem import prepare
-    from fisherem.engine.start import random_starts
+    from fisherem.em.problem import prepare
+    from fisherem.em.starts import random_starts
 
     X, y = datasets.load("iris")
     X = (X - X.mean(axis=0)) / X.std(axis=0)

@@ -263,7 +263,7 @@ def test_mask_from_files(tmp_path, plain):
 
 def test_missing_extras_are_named(tmp_path, plain, monkeypatch):
     path = write_envi(tmp_path / "a.hdr", plain[0])
-    extras = import_module("fisherem.extras")
+    extras = import_module("fisherem._utils.extras")
 
     def absent(name):
         raise ImportError(name)

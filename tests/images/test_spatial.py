@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from fisherem import datasets
-from fisherem.engine.prior import SpatialPrior
+from fisherem.em.spatial_prior import SpatialPrior
 from fisherem.images import segment
 from tests.naive import accuracy
 

@@ -7,8 +7,8 @@ from scipy.stats import multivariate_normal, norm
 from fisherem import Clustvarsel, Selvarclust, datasets
 from fisherem.rivals.base import standardised
 from fisherem.rivals.lasso_ranking import lasso_ranking, penalised_mixture
+from tests.naive import accuracy
 
-from ..naive import accuracy
 from .test_mixtures import naive_bic
 
 FEW = ("EEI", "EEE")

@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from fisherem import SparseKMeans, datasets
 from fisherem.rivals.sparse_alternation import bound_grid, optimal_weights
 from fisherem.rivals.weighted_kmeans import weighted_kmeans
-
-from ..naive import accuracy
+from tests.naive import accuracy
 
 
 def between_by_loops(X, labels):

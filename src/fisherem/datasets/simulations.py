@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..dlm import resolve
+from ..model.dlm import resolve
 
 __all__ = ["DLMSample", "simulate", "simulate_dlm", "simulate_roles"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..atomic import atomic_file
+from .._utils.atomic import atomic_file
 from ..estimators import SparseFisherEM
+from ..model_selection.search import ModelSearch
 from ..plots.projection import ProjectionDisplay
 from ..plots.search import PathDisplay
 from ..plots.selection import SelectionDisplay
-from ..search import ModelSearch
 from .jobs import Job
 from .paper import DATA, RIVALS, SPARSE
 from .plan import Plan

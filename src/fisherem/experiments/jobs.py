@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..parallel import run_tasks
+from .._utils.parallel import run_tasks
 from .records import Records
 
 __all__ = ["Job", "OutOfTimeError", "complete", "time_limit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dlm import MODELS
+from ..model.dlm import MODELS
 from .paper import DATA
 
 __all__ = ["FULL", "QUICK", "Plan"]

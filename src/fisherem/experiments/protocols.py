@@ -15,17 +15,17 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from .. import datasets
-from ..criteria import bic
-from ..dlm import MODELS
-from ..engine.multistart import FitError, best_of, dense_from, sparse_from, starting_points
-from ..engine.problem import Problem, prepare
-from ..engine.selected import support_of
-from ..engine.start import random_starts
+from ..em.multistart import FitError, best_of, dense_from, sparse_from, starting_points
+from ..em.problem import Problem, prepare
+from ..em.selection_likelihood import support_of
+from ..em.starts import random_starts
 from ..estimators import FisherEM, SparseFisherEM
+from ..model.criteria import bic
+from ..model.dlm import MODELS
+from ..model_selection.scoring import accuracy
+from ..model_selection.search import ModelSearch
 from ..plots.selection import importance
 from ..rivals import Clustvarsel, Selvarclust, SparseKMeans
-from ..scoring import accuracy
-from ..search import ModelSearch
 from .paper import DATA, SPARSE
 
 __all__ = [

@@ -8,7 +8,7 @@ import re
 import warnings
 from pathlib import Path
 
-from ..atomic import atomic_file
+from .._utils.atomic import atomic_file
 
 __all__ = ["Records"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..engine.blocks import n_threads
-from ..progress import progress_bar
+from .._utils.progress import progress_bar
+from ..rows.threads import n_threads
 from . import figures, reading, table1, table2, table3, table4
 from .jobs import Job, complete
 from .paper import DATA

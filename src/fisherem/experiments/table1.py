@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..dlm import MODELS, OTHER_MODELS
+from ..model.dlm import MODELS, OTHER_MODELS
 from .paper import TABLE_1, TABLE_1_OTHERS
 
 __all__ = ["shown", "table"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..atomic import atomic_file
+from .._utils.atomic import atomic_file
 
 __all__ = ["cell", "markdown", "signed", "write_csv", "write_text"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..extras import need_extra
+from .._utils.extras import need_extra
 
 __all__ = ["need"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..engine.prior import NEIGHBOURHOODS, SpatialPrior
+from ..em.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
-from ..search import ModelSearch
-from ..validation import check_number
+from ..model_selection.search import ModelSearch
+from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
 from .cube import Cube, as_cube
 from .read import read

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..page.image_page import image_report
 from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay, class_colours
+from ..reports.image import image_report
 from .cleaning_report import CleaningReport
 from .cube import Cube
 from .write import write_class_geotiff, write_envi_classes, write_geotiff, write_pictures, write_tables

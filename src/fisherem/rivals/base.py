@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from ..validation import check_table
+from ..tables.checking import check_table
 
 __all__ = ["SelectingClusterer", "is_constant", "one_blas_thread", "standardised"]
 

@@ -10,8 +10,9 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..engine.blocks import n_threads
-from ..validation import check_clusters, check_number, check_one_of
+from .._utils.public import public
+from ..rows.threads import n_threads
+from ..tables.checking import check_clusters, check_number, check_one_of
 from .base import SelectingClusterer, one_blas_thread
 from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
@@ -95,6 +96,7 @@ class MixtureSelector(SelectingClusterer):
         return self._joint(X).argmax(axis=1)
 
 
+@public
 class Clustvarsel(MixtureSelector):
     """Cluster rows by a Gaussian mixture on the variables that a stepwise search by BIC selects.
 

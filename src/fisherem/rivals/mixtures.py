@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criteria import bic
+from ..model.criteria import bic
 from .shapes import Shape
 
 __all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities", "one_group"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..validation import check_number, check_one_of
+from .._utils.public import public
+from ..tables.checking import check_number, check_one_of
 from .base import one_blas_thread, standardised
 from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
@@ -55,6 +56,7 @@ def by_lasso(search: Search, patience: int) -> None:
 RANKINGS = {"stepwise": by_steps, "lasso": by_lasso}
 
 
+@public
 class Selvarclust(MixtureSelector):
     """Cluster rows by a Gaussian mixture and name the role of every variable (the SRUW model).
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ..parallel import run_tasks
+from .._utils.parallel import run_tasks
 from ..solvers.penalized_svd import l1_unit_vector
 from .weighted_kmeans import Partition, between, lloyd, weighted_kmeans
 

@@ -10,14 +10,16 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..engine.blocks import n_threads
-from ..validation import check_clusters, check_number, check_one_of
+from .._utils.public import public
+from ..rows.threads import n_threads
+from ..tables.checking import check_clusters, check_number, check_one_of
 from .base import SelectingClusterer, one_blas_thread
 from .sparse_alternation import Alternation, alternate, bound_grid, dense_start, gap_curve, path
 
 __all__ = ["SparseKMeans"]
 
 
+@public
 class SparseKMeans(SelectingClusterer):
     """Cluster rows and weigh the variables: maximise the weighted between-cluster sum of squares.
 

@@ -9,8 +9,8 @@ from functools import reduce
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from ..engine.start import distinct_rows, ward_labels
-from ..parallel import run_tasks
+from .._utils.parallel import run_tasks
+from ..em.starts import distinct_rows, ward_labels
 from .base import standardised
 from .mixtures import STACK_ELEMENTS, Mixture, em
 from .shapes import SHAPES, SKLEARN_SHAPES

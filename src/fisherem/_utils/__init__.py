@@ -1,0 +1,1 @@
+"""Small tools that know nothing of mixtures: atomic files, extras, parallel tasks, progress, words."""

@@ -1,0 +1,15 @@
+"""Public classes say that they live in `fisherem`, wherever their file is: model files name them by that."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["public"]
+
+C = TypeVar("C", bound=type)
+
+
+def public(cls: C) -> C:
+    """Class decorator: `cls.__module__` becomes the package, so that a file can move without breaking saved models."""
+    cls.__module__ = "fisherem"
+    return cls

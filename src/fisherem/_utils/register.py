@@ -1,0 +1,66 @@
+"""A register: the one list of the entries of a kind, which everything else asks.
+
+The search, the report, the command line, `compare`, model files and the documentation read names and entries from here,
+so a new entry needs its own file and one call of `add`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Register"]
+
+T = TypeVar("T")
+
+
+class Register(Mapping[str, T], Generic[T]):
+    """Entries of one `kind` by name, in the order in which they were added."""
+
+    def __init__(self, kind: str, entries: Mapping[str, T] | None = None):
+        self.kind = kind
+        self._entries: dict[str, T] = dict(entries or {})
+
+    def __getitem__(self, name: str) -> T:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Register({self.kind!r}: {', '.join(self)})"
+
+    def add(self, name: str, entry: T | None = None) -> Any:
+        """Add an entry; as a decorator (`@REGISTER.add("name")`) when only the name is given."""
+        if entry is None:
+            return self._decorator(name)
+        if name in self._entries:
+            raise ValueError(f"there is already a {self.kind} named {name!r}")
+        self._entries[name] = entry
+        return entry
+
+    def _decorator(self, name: str) -> Callable[[T], T]:
+        return lambda entry: self.add(name, entry)
+
+    def remove(self, name: str) -> T:
+        """Take an entry out again and return it."""
+        return self._entries.pop(name)
+
+    def find(self, name: str) -> T:
+        """The entry of that name; a ValueError that lists the names if there is none."""
+        if not isinstance(name, str) or name not in self._entries:
+            raise ValueError(f"unknown {self.kind} {name!r}; choose one of {', '.join(self._entries)}")
+        return self._entries[name]
+
+    @contextmanager
+    def having(self, name: str, entry: T) -> Iterator[T]:
+        """The register with one more entry inside the block: for trying one out, and for tests."""
+        self.add(name, entry)
+        try:
+            yield entry
+        finally:
+            self.remove(name)

@@ -1,0 +1,5 @@
+"""The command line: `fisherem`."""
+
+from .commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,5 @@
+"""`python -m fisherem.cli`."""
+
+from .commands import main
+
+main()

@@ -1,0 +1,86 @@
+"""The command for images: from a cube on disk to a map, the bands that matter and their spectra."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .common import InputError, cluster_range, friendly, quiet_warnings
+
+__all__ = ["segment"]
+
+
+@click.command()
+@click.argument("image", type=click.Path(path_type=Path))
+@click.option("-k", "--clusters", callback=cluster_range, required=True, help="Number of groups, or 2:8 to choose.")
+@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True)
+@click.option("--model", default="AkjB", show_default=True)
+@click.option("--method", type=click.Choice(["two-step", "regression", "svd"]), default="svd", show_default=True)
+@click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
+@click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
+@click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
+@click.option("--normalise/--no-normalise", default=True, show_default=True, help="Divide each pixel by its norm.")
+@click.option("--standardise", is_flag=True, help="Standardise the bands.")
+@click.option("--variable", help="The array of a .mat file, where several could be the cube.")
+@click.option("--shape", metavar="ROWSxCOLS", help="Rows and columns of a table of pixels.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@friendly
+def segment(image, clusters, sparsity, model, method, bands, mask, spatial, normalise, standardise, variable, shape,
+            seed, output, as_json, quiet):  # fmt: skip
+    """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
+    from ..images import read
+    from ..images import segment as run
+    from ..reports.summary import output_folder
+
+    quiet_warnings()
+    cube = read(image, variable=variable, shape=_shape(shape))
+    with output_folder(output) as new:
+        found = run(
+            cube, clusters[0] if len(clusters) == 1 else clusters, model=model, method=method, sparsity=sparsity,
+            bands=bands, mask=mask, spatial=spatial if spatial == "auto" else _number(spatial), normalise=normalise,
+            standardise=standardise, random_state=seed,
+        )  # fmt: skip
+        found.save(new)
+        files = sorted(path.name for path in new.iterdir())
+    chosen = [str(name) for name in _band_names(found)]
+    result = {
+        "n_clusters": int(found.n_clusters),
+        "bands": chosen,
+        "cleaning": str(found.cleaning),
+        "folder": str(output),
+        "files": files,
+    }
+    if as_json:
+        click.echo(json.dumps(result))
+    elif not quiet:
+        click.echo(f"{result['cleaning']}\n{result['n_clusters']} groups by {len(chosen)} bands: {', '.join(chosen)}")
+        click.echo(f"report: {output / 'report.html'}")
+
+
+def _shape(text):
+    if text is None:
+        return None
+    try:
+        rows, columns = map(int, text.lower().split("x"))
+    except ValueError:
+        raise InputError(f"--shape must look like 95x95; got {text!r}") from None
+    return rows, columns
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--spatial must be a number or auto; got {text!r}") from None
+
+
+def _band_names(found):
+    """Wavelengths of the selected bands with their unit, or their numbers (from 1, as in bands.csv)."""
+    if found.wavelengths is None:
+        return [int(j) + 1 for j in found.selected_bands]
+    return [f"{found.wavelengths[j]:.5g} {found.cube.units}".strip() for j in found.selected_bands]

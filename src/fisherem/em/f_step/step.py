@@ -1,0 +1,91 @@
+"""The F-step as the loop sees it: posteriors' sums in, axes out. Dense or one of the three sparse algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...solvers.procrustes import independent_columns, nearest_orthonormal
+from .between import Between
+from .dense import DISCRIMINANTS
+from .sparse_regression import sparse_regression
+from .sparse_svd import sparse_svd
+from .sparse_two_step import sparse_two_step
+
+__all__ = ["AXIS_WEIGHTS", "SPARSE_METHODS", "Axes", "FStep"]
+
+SPARSE_METHODS = {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
+
+
+def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
+    """s_j^(gamma_1 / gamma_j): the most relevant axis keeps its share, the others are the sparser the less they tell.
+
+    gamma_j, the eigenvalues of S^-1 S_B, are the axes' shares of Fisher's criterion. A share of 1 stays 1.
+    """
+    ratio = np.maximum(np.linalg.eigvalsh(between.M)[::-1][:d], np.finfo(float).tiny)
+    ratio = np.append(ratio, np.full(d - len(ratio), np.finfo(float).tiny))
+    with np.errstate(under="ignore"):
+        return np.maximum(shares ** (ratio[0] / ratio), np.finfo(float).tiny)
+
+
+AXIS_WEIGHTS = {"equal": lambda shares, between, d: shares, "relevance": _by_relevance}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The result of an F-step."""
+
+    rows: np.ndarray  # r x d, what multiplies the rows in their own coordinates
+    sparse: np.ndarray | None = None  # p x d sparse loadings before Procrustes; None for a dense step
+    loadings: np.ndarray | None = None  # p x d orthonormal; None for a dense step (see `FStep.loadings`)
+    gap: float = 0.0  # optimality gap of the sparse solver
+    dropped: tuple[int, ...] = ()  # axes that added no direction to those before them
+
+    @property
+    def d(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def n_zeros(self) -> int:
+        """d_e of section 3.4: zeros before the Procrustes rotation, which fills rows."""
+        return 0 if self.sparse is None else int((self.sparse == 0).sum())
+
+    @property
+    def n_selected(self) -> int | None:
+        return None if self.sparse is None else int(self.sparse.any(axis=1).sum())
+
+
+@dataclass
+class FStep:
+    """A configured F-step; keeps the last sparse solution to start the next one from."""
+
+    discriminant: str
+    d: int
+    method: str | None = None  # None: dense
+    sparsity: np.ndarray | None = None  # one share per axis, each in (0, 1]
+    scale_penalty: bool = False
+    axis_weights: str = "equal"
+    _warm: dict = field(default_factory=dict)
+
+    def __call__(self, between: Between) -> Axes:
+        if self.d == 0:  # one group: nothing to discriminate
+            return Axes(np.zeros((len(between.H), 0)))
+        dense = DISCRIMINANTS[self.discriminant]
+        if self.method is None or np.all(self.sparsity == 1):
+            axes = dense(between, self.d)
+            return Axes(axes, dropped=tuple(range(axes.shape[1], self.d)))
+        shares = AXIS_WEIGHTS[self.axis_weights](self.sparsity, between, self.d)
+        result = SPARSE_METHODS[self.method](
+            between, self.d, shares, dense, scale_penalty=self.scale_penalty, warm=self._warm
+        )
+        kept = independent_columns(result.loadings)
+        sparse = result.loadings[:, kept]
+        loadings = nearest_orthonormal(sparse)
+        dropped = tuple(j for j in range(self.d) if j not in set(kept))
+        return Axes(between.scatter.to_rows(loadings), sparse, loadings, result.gap, dropped)
+
+    @staticmethod
+    def loadings(axes: Axes, scatter) -> np.ndarray:
+        """The orthonormal p x d loadings of any result."""
+        return scatter.to_variables(axes.rows) if axes.loadings is None else axes.loadings

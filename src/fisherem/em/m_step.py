@@ -1,0 +1,75 @@
+"""The M-step in the latent space, eqs (8)-(12), for all twelve models; and the parameters' log densities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.dlm import DLM
+from ..rows.blocks import Sized
+
+__all__ = ["Parameters", "m_step"]
+
+
+@dataclass(frozen=True)
+class Parameters(Sized):
+    """What the E-step needs: proportions (K), latent means (K x d), covariances (K x d x d), noises (K)."""
+
+    proportions: np.ndarray
+    latent_means: np.ndarray
+    covariances: np.ndarray
+    noises: np.ndarray
+    p: int
+    whiteners: np.ndarray  # inverse Cholesky factors of the covariances
+    constants: np.ndarray  # log pi_k - 1/2 (p log 2 pi + log|Sigma_k| + (p - d) log beta_k)
+    n_floored: int = 0  # variances that were raised to the floor
+
+    @classmethod
+    def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0) -> Parameters:
+        d = latent_means.shape[1]
+        factors = np.linalg.cholesky(covariances)
+        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        constants = np.log(proportions) - 0.5 * (p * np.log(2 * np.pi) + log_det + (p - d) * np.log(noises))
+        whiteners = np.linalg.inv(factors)
+        return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, n_floored)
+
+    def log_joint(self, projected: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+        """out[k, i] = log pi_k phi(y_i; m_k, S_k) from x (d x m) and |Q(y - m_k)|^2 (K x m).
+
+        The quadratic form splits into (x - mu_k)' Sigma_k^-1 (x - mu_k) inside the latent space and
+        |Q(y - m_k)|^2 / beta_k outside it.
+        """
+        K, d = self.latent_means.shape
+        z = self.whiteners.reshape(K * d, d) @ projected
+        z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
+        z *= z
+        out = residuals / self.noises[:, None]
+        out += z.reshape(K, d, z.shape[1]).sum(axis=1)
+        out *= -0.5
+        out += self.constants[:, None]
+        return out
+
+
+def _raise_to_floor(covariances: np.ndarray, floor: float) -> tuple[np.ndarray, int]:
+    values, vectors = np.linalg.eigh(covariances)
+    low = values < floor
+    if not low.any():
+        return covariances, 0
+    raised = np.maximum(values, floor)
+    return (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1), int(low.sum())
+
+
+def m_step(weights, latent_means, moments, model: DLM, p: int, floor: float) -> Parameters:
+    """Proportions, means, covariances and noises from the weighted moments, tied as the model says.
+
+    The floor keeps a group that has lost its spread in some direction from a density without bound; it is relative
+    to the mean variance of the data, so units do not matter.
+    """
+    d = latent_means.shape[1]
+    proportions = weights / weights.sum()
+    covariances = model.covariance.constrain(moments.covariances / weights[:, None, None], proportions)
+    noises = model.noise.constrain(moments.noises / weights / (p - d), proportions)
+    covariances, n_floored = _raise_to_floor(covariances, floor)
+    n_floored += int((noises < floor).sum())
+    return Parameters.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored)

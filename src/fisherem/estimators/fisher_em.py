@@ -1,0 +1,278 @@
+"""FisherEM and SparseFisherEM: parameters, checks, fitted attributes. The mathematics is in engine/ and steps/."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .._utils.public import public
+from ..em import model_choice as choice
+from ..em import multistart
+from ..em.f_step.dense import DISCRIMINANTS
+from ..em.f_step.step import FStep
+from ..em.loop import Fit, Settings
+from ..em.problem import AUTO_RIDGE, Problem, prepare
+from ..em.starts import STARTS
+from ..em.stopping import STOPPING
+from ..model import criteria
+from ..model.dlm import DLM, candidates
+from ..tables.checking import (
+    check_clusters,
+    check_init,
+    check_number,
+    check_one_of,
+    check_table,
+    check_weights,
+)
+from ..tables.file_table import DEFAULT_MEMORY, parse_memory
+from .prediction import FittedDLM
+
+__all__ = ["FisherEM"]
+
+
+@public
+class FisherEM(FittedDLM, BaseEstimator):
+    """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
+
+    The groups live in a latent space of d <= K - 1 axes U (p x d, orthonormal):
+    y | k ~ N(m_k, U Sigma_k U' + beta_k (I - UU')). The loop alternates the F-step (axes that maximise Fisher's
+    criterion, eq. 6), the M-step and the E-step.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        The number of groups K < n. K = 1 is the model without groups (a spherical Gaussian without axes), a
+        baseline for the criteria: nothing is selected and `transform` has no columns.
+    model : str, default="auto"
+        One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
+        notation ("alpha_kj beta"). "auto" fits the most compact, AB, and the most flexible, DkBk, and keeps one: by
+        BIC where the noise is as the models suppose, by Fisher's criterion elsewhere, AB where n < 2p.
+    discriminant : {"orthonormal", "svd", "regression"}, default="orthonormal"
+        How the axes are found. "orthonormal" is the paper's greedy Foley-Sammon construction; "svd" and
+        "regression" attain the maximum of eq. (6), with different axes inside the same subspace.
+    n_axes : int, optional
+        The number of axes d; by default K - 1, and at most p - 1.
+    init : {"kmeans", "random", "ward"} or array, default="kmeans"
+        Where to start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
+    n_init : int, default=10
+        Starts for "kmeans" and "random"; the fit with the highest likelihood is kept. For "kmeans" the first is the
+        best of ten k-means runs, then come runs that ended elsewhere, then random partitions.
+    max_iter : int, default=200
+        The limit of iterations per start.
+    tol : float, default=1e-4
+        For stopping="aitken" the change of Aitken's estimate of the final log-likelihood per observation; for
+        "fisher" the change of the criterion of eq. (6).
+    stopping : {"aitken", "fisher"}, default="aitken"
+        The rule that ends the iterations: see `tol`.
+    ridge : float or "auto", default="auto"
+        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" is 0.001 for
+        n > 6p and grows to 1 towards n = p, where the covariance becomes singular.
+    variance_floor : float, default=1e-4
+        The least variance of a group in any direction, as a share of the mean variance.
+    random_state : int, RandomState or None
+        The seed of the starts.
+    n_jobs : int or None
+        Threads over blocks of rows; None means all cores. The result does not depend on it.
+    memory : str or int, default="1GB"
+        The budget for rows that are read from a file (a memory map, a path, Zarr, Parquet), such as "500MB". See
+        the page on big data for what it covers. Arrays and frames in memory are not affected.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        The most probable group of each row.
+    loadings_ : ndarray of shape (p, d)
+        The orthonormal axes U; in each, the largest loading is positive.
+    support_ : ndarray of shape (p,), bool
+        The variables with a loading that is not 0.
+    weights_ : ndarray of shape (K,)
+        The proportions of the groups.
+    means_ : ndarray of shape (K, p)
+        The means of the groups.
+    latent_means_ : ndarray of shape (K, d)
+        Their projections, ``means_ @ loadings_``.
+    covariances_ : ndarray of shape (K, d, d)
+        The covariances of the groups inside the latent space.
+    noise_variances_ : ndarray of shape (K,)
+        The variances of the groups outside it.
+    model_ : str
+        The name of the model of this fit.
+    model_choice_ : list of dict
+        With model="auto" a record per candidate: its Fisher criterion, BIC and dispersion (the variance of the
+        rows' squared distances to the subspace over that of independent noise), whether it was kept and why. On
+        large data they are of a sample. Otherwise empty.
+    log_likelihood_ : float
+        The log-likelihood of the rows.
+    n_parameters_ : int
+        The number of free parameters; for sparse axes the effective number of section 3.4.
+    bic_ : float
+        log-likelihood - parameters/2 log n; larger is better.
+    icl_ : float
+        BIC less the entropy of the posteriors; larger is better.
+    aic_ : float
+        log-likelihood - parameters; larger is better.
+    n_iter_ : int
+        The iterations of the start that was kept.
+    converged_ : bool
+        Whether the stopping rule was met.
+    stop_reason_ : str
+        The rule that was met, or "cycle", "max_iter" or which group collapsed.
+    history_ : list of dict
+        A record per iteration: log-likelihood, Fisher's criterion, selected variables, events.
+    starts_ : list of dict
+        A record per start.
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        model="auto",
+        discriminant="orthonormal",
+        n_axes=None,
+        init="kmeans",
+        n_init=10,
+        max_iter=200,
+        tol=1e-4,
+        stopping="aitken",
+        ridge="auto",
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+        memory=DEFAULT_MEMORY,
+    ):
+        self.n_clusters = n_clusters
+        self.model = model
+        self.discriminant = discriminant
+        self.n_axes = n_axes
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.stopping = stopping
+        self.ridge = ridge
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory = memory
+
+    # -- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+
+        X is an array or a frame, a memory map, a Zarr array, the path of a .npy, Zarr or Parquet file, or a dask array
+        or data frame.
+        """
+        self._check_parameters()
+        table = check_table(self, X, reset=True, elsewhere=True)
+        weights = check_weights(sample_weight, table)
+        self._fit_rows(table, weights)
+        return self
+
+    def _fit_rows(self, table, weights=None, prior=None) -> tuple[Problem, Fit]:
+        """Fit to checked rows, an array or anything `ArrayRows` reads, with a prior over the rows."""
+        check_clusters(self.n_clusters, table, weights)
+        spec = self._specification(*table.shape)
+        problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs, prior=prior)
+        with problem.rows.closed_on_error():
+            self._warn_of_constant_columns(problem)
+            chosen = choice.fit_best(problem, spec, candidates(self.model))
+            self._adopt(problem, chosen.fit, chosen.starts, chosen.model)
+            self.model_choice_ = chosen.candidates
+        self._warn_unless_converged()
+        return problem, chosen.fit
+
+    def _check_parameters(self) -> None:
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
+        candidates(self.model)
+        check_one_of("discriminant", self.discriminant, DISCRIMINANTS)
+        if isinstance(self.init, str):
+            check_one_of("init", self.init, STARTS)
+        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        check_one_of("stopping", self.stopping, STOPPING)
+        check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
+        check_number("variance_floor", self.variance_floor, above=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        parse_memory(self.memory)
+        check_random_state(self.random_state)
+
+    def _specification(self, n: int, p: int) -> multistart.Specification:
+        most = min(self.n_clusters - 1, p - 1)
+        if self.n_axes is not None and most:
+            check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
+        settings = Settings(candidates(self.model)[0], self.max_iter, self.tol, self.stopping, self.variance_floor)
+        init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
+        return multistart.Specification(
+            n_clusters=self.n_clusters,
+            d=most if self.n_axes is None else min(most, self.n_axes),
+            discriminant=self.discriminant,
+            settings=settings,
+            init=init,
+            n_init=self.n_init,
+            random_state=self.random_state,
+        )
+
+    def _warn_of_constant_columns(self, problem: Problem) -> None:
+        constant = np.flatnonzero(problem.constant)
+        if len(constant):
+            names = getattr(self, "feature_names_in_", None)
+            shown = ", ".join(str(j) if names is None else repr(names[j]) for j in constant[:5])
+            more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+            warnings.warn(f"constant columns can tell nothing and are never selected: {shown}{more}", stacklevel=4)
+
+    def _warn_unless_converged(self) -> None:
+        if self.converged_:
+            return
+        if self.stop_reason_ == "cycle":
+            text = (
+                f"the iterations ended in a cycle after {self.n_iter_}: the F-step does not maximise the likelihood; "
+                "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
+            )
+        elif self.stop_reason_ == "max_iter":
+            text = f"no convergence within max_iter={self.max_iter} iterations: raise max_iter or tol"
+        else:
+            text = f"stopped after {self.n_iter_} iterations: {self.stop_reason_}; try fewer clusters or more starts"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    def _adopt(self, problem: Problem, fit: Fit, starts: list[dict], model: DLM) -> None:
+        """Copy a fit into the fitted attributes, with deterministic signs of the axes."""
+        loadings = FStep.loadings(fit.axes, problem.scatter).copy()
+        loadings[problem.constant] = 0.0
+        largest = np.abs(loadings).argmax(axis=0)
+        signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
+        parameters = fit.parameters
+        K, d = parameters.latent_means.shape
+        self.labels_ = problem.rows.gather(fit.states, "labels")
+        self.loadings_ = loadings * signs
+        self.sparse_loadings_ = self.loadings_ if fit.axes.sparse is None else fit.axes.sparse * signs
+        self.support_ = self.sparse_loadings_.any(axis=1)
+        self.weights_ = parameters.proportions
+        self.centre_ = problem.centre
+        self.means_ = problem.scatter.to_variables(fit.means.T).T + problem.centre
+        self.latent_means_ = self.means_ @ self.loadings_
+        self.covariances_ = parameters.covariances * signs[:, None] * signs
+        self.noise_variances_ = parameters.noises
+        self.model_, self.model_choice_ = model.name, []
+        self.log_likelihood_ = fit.log_likelihood
+        self.n_parameters_ = model.n_parameters(K, problem.p, d, fit.axes.n_zeros)
+        self.bic_, self.icl_, self.aic_ = (
+            float(criterion(fit.log_likelihood, self.n_parameters_, problem.weight, fit.entropy))
+            for criterion in (criteria.bic, criteria.icl, criteria.aic)
+        )
+        self.history_ = fit.history
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        self.stop_reason_ = fit.stop_reason
+        self.starts_ = starts
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.loadings_.shape[1]

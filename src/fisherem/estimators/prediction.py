@@ -1,0 +1,146 @@
+"""Using a fitted DLM on rows, old or new: posteriors, coordinates, densities, criteria, draws."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..em.kernels import Projection, describe, place
+from ..em.m_step import Parameters
+from ..model import criteria
+from ..rows.base import Rows
+from ..rows.in_memory import ArrayRows
+from ..tables.checking import check_number, check_table, check_weights
+from ..tables.dask_table import DaskTable
+
+__all__ = ["FittedDLM"]
+
+
+class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+    """What an estimator with the fitted attributes of a DLM can do with rows.
+
+    It is a transformer itself: `set_output` wraps only methods of classes that are.
+    """
+
+    weights_: np.ndarray
+    means_: np.ndarray
+    loadings_: np.ndarray
+    covariances_: np.ndarray
+    noise_variances_: np.ndarray
+    centre_: np.ndarray
+    n_parameters_: int
+    n_jobs: int | None
+    random_state: object
+
+    def _pass(self, table, keep, sample_weight=None):
+        """One visit of every row of a checked table: (rows, states with the attribute `keep`, sums)."""
+        rows = self._rows_of(table, sample_weight)
+        projection = Projection.of(self.loadings_, self.means_ - self.centre_)
+        parameters = Parameters.of(
+            self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
+        )
+        states = rows.states()
+        with rows.closed_on_error():
+            return rows, states, rows.fold(describe, states, projection, parameters, keep)
+
+    def _rows_of(self, table, sample_weight=None) -> Rows:
+        weights = check_weights(sample_weight, table)
+        make = getattr(table, "rows", None)
+        rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
+        rows.recentre(self.centre_)
+        return rows
+
+    def _told(self, X, tell: str, width: int | None, dtype):
+        """What the method `tell` says of each row of X: an array, or a lazy dask array for dask rows."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False, elsewhere=True)
+        if isinstance(table, DaskTable):
+            return table.map(getattr(self._light(), tell), width, dtype)
+        return getattr(self, tell)(table)
+
+    def _light(self):
+        """A copy without what belongs to the rows of the fit, for other processes."""
+        light = copy.copy(self)
+        for name in ("labels_", "history_", "starts_"):
+            light.__dict__.pop(name, None)
+        light.n_jobs = 1
+        return light
+
+    def _posteriors(self, table):
+        rows, states, _ = self._pass(table, "posteriors")
+        return rows.gather(states, "posteriors").T
+
+    def _labels(self, table):
+        rows, states, _ = self._pass(table, "posteriors")
+        return rows.gather(states, "labels").astype(np.intp, copy=False)
+
+    def _coordinates(self, table):
+        rows = self._rows_of(table)
+        states = rows.states()
+        with rows.closed_on_error():
+            rows.fold(place, states, self.loadings_)
+            return rows.gather(states, "projected").T + self.centre_ @ self.loadings_
+
+    def _log_densities(self, table):
+        rows, states, _ = self._pass(table, "log_density")
+        return rows.gather(states, "log_density")
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
+        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0, float)
+
+    def predict(self, X):
+        """The most probable group of each row."""
+        return self._told(X, "_labels", None, np.intp)
+
+    def transform(self, X):
+        """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
+        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
+
+    def score_samples(self, X):
+        """log f(y) of each row."""
+        return self._told(X, "_log_densities", None, float)
+
+    def _sums(self, X, sample_weight):
+        check_is_fitted(self)
+        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), "", sample_weight)
+        return rows, sums
+
+    def score(self, X, y=None, sample_weight=None):
+        """The mean log-likelihood per row."""
+        rows, sums = self._sums(X, sample_weight)
+        return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
+
+    def _criterion(self, name, X, sample_weight):
+        rows, sums = self._sums(X, sample_weight)
+        n = rows.n if rows.weights is None else rows.weights.sum()
+        return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
+
+    def bic(self, X, sample_weight=None):
+        """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
+        return self._criterion("bic", X, sample_weight)
+
+    def icl(self, X, sample_weight=None):
+        """ICL on X: BIC less the entropy of the posteriors; larger is better."""
+        return self._criterion("icl", X, sample_weight)
+
+    def aic(self, X, sample_weight=None):
+        """AIC on X: log-likelihood - parameters; larger is better."""
+        return self._criterion("aic", X, sample_weight)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the fitted mixture: (X, labels)."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, integer=True, least=1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        K, p = self.means_.shape
+        labels = rng.choice(K, size=n_samples, p=self.weights_)
+        factors = np.linalg.cholesky(self.covariances_)
+        inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
+        noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
+        noise -= (noise @ self.loadings_) @ self.loadings_.T
+        return self.means_[labels] + inside @ self.loadings_.T + noise, labels

@@ -1,0 +1,1 @@
+"""Choosing and judging: search, sparsity path, stability, comparison, scores."""

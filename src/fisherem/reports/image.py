@@ -1,0 +1,43 @@
+"""From the content of an image's page to one HTML file. There is no script in it: maps and tables stand still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import figures, rows, svg
+from .image_content import ImageContent, build_image
+from .image_pictures import group_colours, label_map, spectra_plot, uncertainty_map, viridis
+from .table import asset, template, write_page
+
+__all__ = ["image_report", "render_image"]
+
+
+def image_report(found, path, *, title=None) -> Path:
+    """Write the page of a Segmentation; see `fisherem.report`."""
+    return write_page(Path(path), render_image(build_image(found, title=title)))
+
+
+def render_image(content: ImageContent) -> str:
+    """The page as HTML text."""
+    light, dark = group_colours(content.K)
+    return template("image.html").render(
+        c=content,
+        css=asset("page.css") + asset("image.css"),
+        light=light,
+        dark=dark,
+        map_light=label_map(content.maps.labels, light),
+        map_dark=label_map(content.maps.labels, dark) if dark != light else "",
+        map_doubt=uncertainty_map(content.maps.uncertainty),
+        spectra=spectra_plot(content.spectra, content.names),
+        scale=", ".join(viridis(9)),
+        figures=figures,
+        key=[_key(k) for k in range(content.K)],
+        definitions=svg.definitions(),
+        doubt=rows.DOUBT,
+    )
+
+
+def _key(k: int) -> str:
+    """The mark of a group in its colour on this page."""
+    inside = svg.mark(8, 8, k, style=f"--c:var(--m{k})")
+    return svg.element("svg", inside, viewBox="0 0 16 16", width=16, height=16, aria_hidden="true", class_="key")

@@ -1,0 +1,167 @@
+"""What the page of a segmented image shows, as plain data: computed first, drawn afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from ..plots.maps import scale_bar
+from . import how_chosen as choice
+from . import rows
+from .image_pictures import Spectra, reduce_map
+from .text import clean, integer, number
+
+__all__ = ["Band", "ImageContent", "Maps", "build_image"]
+
+# Selected bands with a row in the table.
+MAX_BANDS = 100
+
+
+@dataclass
+class Maps:
+    """`labels` and `uncertainty` as drawn: `factor` x `factor` pixels of the image are one of theirs; `scale` is the
+    bar's share of the width and its text."""
+
+    labels: np.ndarray
+    uncertainty: np.ndarray
+    factor: int
+    scale: tuple[float, str]
+
+
+@dataclass
+class Band:
+    """A selected band: number from 1, its name or wavelength, size of its loadings, mean value in each group."""
+
+    number: int
+    name: str
+    size: float
+    means: np.ndarray
+
+
+@dataclass
+class ImageContent:
+    """`n` valid pixels of `shape`, `p` bands of which `n_used` were left by the cleaning and `n_selected` selected."""
+
+    title: str
+    created: str
+    shape: tuple[int, int]
+    n: int
+    p: int
+    n_used: int
+    n_selected: int
+    K: int
+    model: str
+    converged: bool
+    names: list[str]
+    groups: rows.Groups
+    n_doubts: int
+    maps: Maps
+    spectra: Spectra
+    bands: list[Band]
+    facts: list[tuple[str, str]]
+    criteria: list[tuple[str, str, str]]
+    notes: list[str]
+    search: choice.Search | None
+    usage: str
+
+
+def build_image(found, *, title=None) -> ImageContent:
+    """The content of the page of a Segmentation."""
+    valid = found.labels >= 0
+    posteriors = found.posteriors[valid]
+    fitted, cube = found.model, found.cube
+    n, K = posteriors.shape
+    n_doubts = int((posteriors.max(axis=1) < rows.DOUBT).sum())
+    labels, uncertainty, factor = reduce_map(found.labels, found.uncertainty, K)
+    facts = choice.facts(fitted, n, found.cleaning.used_bands, ("pixels", "bands"))
+    if found.spatial:
+        facts.insert(5, ("Spatial prior", f"strength {number(found.spatial)}"))
+    return ImageContent(
+        title=clean(title, 160) if title else _title(cube.path),
+        created=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z").strip(),
+        shape=found.labels.shape,
+        n=n,
+        p=len(found.support),
+        n_used=found.cleaning.used_bands,
+        n_selected=int(found.support.sum()),
+        K=K,
+        model=fitted.model_,
+        converged=bool(fitted.converged_),
+        names=[clean(name) for name in found.group_names],
+        groups=rows.groups(posteriors, fitted.weights_),
+        n_doubts=n_doubts,
+        maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size)),
+        spectra=_spectra(found),
+        bands=_bands(found),
+        facts=facts,
+        criteria=choice.criteria(fitted),
+        notes=_notes(found.cleaning),
+        search=None if found.search is None else choice.search_of(found.search),
+        usage=_usage(found),
+    )
+
+
+def _title(path: str) -> str:
+    return clean(f"{Path(path).name}: groups and the bands that make them" if path else "A map of groups", 160)
+
+
+def _spectra(found) -> Spectra:
+    """In ascending order of the wavelengths: detectors that overlap are not stored so."""
+    units = found.cube.units.replace("um", "µm")
+    if found.wavelengths is None:
+        positions, label = np.arange(1, len(found.support) + 1), "band"
+    else:
+        positions, label = np.asarray(found.wavelengths), f"wavelength ({units})" if units else "wavelength"
+    order = np.argsort(positions, kind="stable")
+    return Spectra(positions[order].astype(float), found.mean_spectra[:, order], found.support[order], label)
+
+
+def _bands(found) -> list[Band]:
+    """Largest loadings first."""
+    table, names = found.bands_table().head(MAX_BANDS), found.cube.names()
+    if found.wavelengths is not None:
+        units = found.cube.units.replace("um", "µm")
+        given = found.cube.band_names
+        names = [f"{w:.5g} {units}".strip() for w in found.wavelengths]
+        names = names if given is None else [f"{name} ({w})" for name, w in zip(given, names, strict=True)]
+    return [
+        Band(int(number), clean(names[number - 1], 60), float(size), found.mean_spectra[:, number - 1])
+        for number, size in zip(table["band"], table["loading"], strict=True)
+    ]
+
+
+def _notes(cleaning) -> list[str]:
+    used = (
+        f"{integer(cleaning.used_pixels)} of {integer(cleaning.n_pixels)} pixels and "
+        f"{integer(cleaning.used_bands)} of {integer(cleaning.n_bands)} bands were used"
+    )
+    left_out = [f"{integer(count)} {what}" for what, count in cleaning.lines()]
+    return [used, *left_out, *cleaning.done()]
+
+
+def _usage(found) -> str:
+    """Python that makes the map again."""
+    fitted, cleaning = found.model, found.cleaning
+    source = repr(Path(found.cube.path).name) if found.cube.path else "cube"
+    sparse = hasattr(fitted, "sparsity")
+    options = [f"model={fitted.model_!r}", f"method={fitted.method!r}" if sparse else "method=None"]
+    if sparse:
+        options.append(f"sparsity={np.asarray(fitted.sparsity).tolist()!r}")
+    options += [f"spatial={found.spatial:.3g}"] * bool(found.spatial)
+    options += ["bands=..."] * bool(cleaning.bands_not_asked) + ["mask=..."] * bool(cleaning.masked_by_request)
+    options += ["normalise=False"] * (not cleaning.normalised) + ["standardise=True"] * cleaning.standardised
+    return "\n".join(
+        [
+            "from fisherem.images import segment",
+            "",
+            f"found = segment({source}, {found.n_clusters}, {', '.join(options)})",
+            "found.labels  # rows x columns, -1 where masked",
+            "found.posteriors  # rows x columns x groups",
+            "found.bands_table()  # the selected bands",
+            "found.mean_spectra  # groups x bands",
+            'found.save("out")  # maps, tables and this page',
+        ]
+    )

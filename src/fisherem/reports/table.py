@@ -1,0 +1,145 @@
+"""From content to one HTML file: the template filled, style, script and data inside, written in one piece."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ..plots.style import PALETTE
+from . import figures, rows, svg
+from .table_content import Content, build
+from .text import embedded, integer, number
+
+__all__ = ["asset", "render", "report", "scatter_data", "template", "write_page"]
+
+
+def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
+    """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
+
+    The page needs no network. At most 4,000 points are drawn, a sample of every group, and the page says so.
+
+    Parameters
+    ----------
+    model : fitted FisherEM, SparseFisherEM or ModelSearch, or a Segmentation
+        Of a search, the best fit is shown, and how it was chosen. A segmented image brings its pixels with it:
+        ``report(found, path="report.html")``.
+    X : table of n rows, usually those of the fit; a frame's column names and index are kept
+    path : str or Path
+        The file to write; its folder is made if need be. An existing file is replaced in one piece.
+    ids : sequence of n, optional
+        Names of the rows; by default the frame's index or the rows' numbers from 0.
+    labels : sequence of n, optional
+        Known classes, for scoring only (accuracy and adjusted Rand index); missing ones are left out.
+    title : str, optional
+    stability : Stability, optional
+        The result of `fisherem.stability`.
+    notes : sequence of str, optional
+        What was done to the data before the fit, such as "columns were standardised".
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    if path is None:
+        raise TypeError("report needs a path to write to: report(model, X, path), or report(segmentation, path=path)")
+    if hasattr(model, "mean_spectra"):
+        return model.report(path, title=title)
+    content = build(model, X, ids=ids, labels=labels, title=title, stability=stability, notes=notes)
+    return write_page(Path(path), render(content))
+
+
+def render(content: Content) -> str:
+    """The page as HTML text."""
+    script = asset("geometry.js") + asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return template().render(
+        c=content,
+        css=asset("page.css"),
+        script=script,
+        script_hash=digest,
+        data=embedded(scatter_data(content)) if content.d else "",
+        figures=figures,
+        definitions=svg.definitions(),
+        limits={"doubts": rows.MAX_DOUBTS, "axes": rows.MAX_AXES, "doubt": rows.DOUBT},
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def template(name: str = "template.html"):
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
+    )
+    environment.filters |= {"num": number, "int": integer, "colour": svg.colour}
+    return environment.get_template(name)
+
+
+def _short(values: np.ndarray) -> list:
+    """Numbers with as many decimals as one part in 100,000 of their range needs."""
+    values = np.asarray(values, float)
+    spread = float(np.ptp(values)) if values.size else 0.0
+    spread = spread or float(np.abs(values).max(initial=0)) or 1.0
+    return np.round(values, int(5 - np.floor(np.log10(spread)))).tolist()
+
+
+def scatter_data(content: Content) -> dict:
+    """What the browser needs to draw the subspace; plain numbers and text."""
+    points = content.points
+    data = {
+        "groups": [
+            {
+                "name": f"group {k}",
+                "count": int(content.groups.counts[k]),
+                "colour": svg.colour(k),
+                "shape": svg.shape(k),
+                "hollow": svg.hollow(k),
+            }
+            for k in range(content.K)
+        ],
+        "marks": list(svg.MARK_PATHS),
+        "colours": len(PALETTE),
+        "ids": points.ids,
+        "group": points.groups.tolist(),
+        "posterior": np.round(points.posteriors, 4).tolist(),
+        "second": points.seconds.tolist(),
+        "secondPosterior": np.round(points.second_posteriors, 4).tolist(),
+        "axes": [_short(column) for column in points.coordinates.T],
+        "centres": [_short(row) for row in content.centres],
+        # a covariance keeps six significant digits: its smallest direction may be thousands of times the others
+        "covariances": [[[float(f"{v:.6g}") for v in row] for row in one] for one in content.covariances],
+        "arrows": [{"name": name, "loadings": np.round(loadings, 4).tolist()} for name, loadings in content.arrows],
+    }
+    if points.classes is not None:
+        data["classes"] = points.classes
+    return data
+
+
+def write_page(path: Path, html: str) -> Path:
+    """In one piece: a reader sees the old file or the new one, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(html)
+        mask = os.umask(0)  # mkstemp makes private files; a page is to be shared as any other file
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,99 @@
+"""Rows in memory: the engine for arrays, and for anything that gives rows as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .base import Rows
+from .blocks import Block, BlockState, buffer, tile_rows
+from .threads import n_threads
+
+__all__ = ["ArrayRows"]
+
+# What is kept per row is worked on in longer stretches: below some thousand rows NumPy's cost per call shows, and
+# two threads that make many short calls wait for each other. A multiple of 4 blocks balances up to 4 threads.
+BLOCK_ROWS = 8192
+
+
+class ArrayRows(Rows):
+    """An n x p array: rows and states in memory.
+
+    Any object will do that has shape and dtype and gives rows as arrays for a slice or an array of row numbers: rows
+    that are made when they are read (an image on disk, cleaned) are never in memory all at once.
+
+    Block and tile boundaries depend on n and p alone.
+    """
+
+    portable = True
+
+    def __init__(self, Y, weights=None, *, n_jobs=None, block_rows=None):
+        self.Y = Y
+        self.n, self.p = Y.shape
+        self.dtype = Y.dtype
+        self.weights = weights
+        n_blocks = -(-self.n // (block_rows or BLOCK_ROWS))
+        if n_blocks > 1 and block_rows is None:
+            n_blocks = 4 * -(-n_blocks // 4)
+        step = -(-self.n // n_blocks)
+        self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self.tile_rows = tile_rows(step, self.p)
+        self.centre = np.zeros(self.p)
+        self.n_threads = min(n_threads(n_jobs), len(self.slices))
+        self._only: np.ndarray | None = None
+
+    def __getstate__(self):
+        """Threads stay where they are: only the rows travel."""
+        return {**self.__dict__, "_only": None, "_pool": None, "_limited": False}
+
+    def recentre(self, centre: np.ndarray) -> None:
+        self.centre = centre
+        self._only = None
+
+    def _block(self, span: slice) -> Block:
+        return Block(lambda i, j: self._centred(span.start + i, span.start + j), span.stop - span.start, self.tile_rows)
+
+    def _centred(self, start: int, stop: int) -> np.ndarray:
+        """Rows start..stop less the centre."""
+        if self._only is not None:
+            return self._only
+        whole = stop - start == self.n  # all of the data fit one tile: centre once
+        tile = np.subtract(self.Y[start:stop], self.centre, out=None if whole else buffer(stop - start, self.p))
+        if whole:
+            self._only = tile
+        return tile
+
+    def states(self) -> list[BlockState]:
+        return [
+            BlockState(weights=None if self.weights is None else self.weights[s], first=s.start) for s in self.slices
+        ]
+
+    def derive(self, states: list[BlockState], names: tuple[str, ...]) -> list[BlockState]:
+        return [BlockState(**{name: getattr(s, name) for name in names}) for s in states]
+
+    def spread(self, states: list[BlockState], name: str, values: np.ndarray) -> None:
+        for state, span in zip(states, self.slices, strict=True):
+            setattr(state, name, values[..., span])
+
+    def gather(self, states: list[BlockState], name: str) -> np.ndarray:
+        return np.concatenate([getattr(s, name) for s in states], axis=-1)
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        return np.asarray(self.Y[index])
+
+    def everything(self) -> np.ndarray:
+        return np.asarray(self.Y[:])
+
+    def fold(self, kernel: Callable, states: list[BlockState], *args: Any, read: bool = True):
+        def run(index: int):
+            return kernel(self._block(self.slices[index]) if read else None, states[index], *args)
+
+        if self.n_threads == 1:
+            return reduce(add, map(run, range(len(self.slices))))
+        with self.threads():
+            assert self._pool is not None
+            return reduce(add, self._pool.map(run, range(len(self.slices))))

@@ -1,0 +1,306 @@
+"""Rows of a Dask array: blocks and what is kept per row stay where Dask has them, sums and parameters travel.
+
+Under `dask.distributed` blocks are computed once and held by the workers, states are futures beside them. The blocks
+of a worker are visited by as many tasks as it has threads: with no task waiting, Dask has no reason to move blocks
+about. A state depends on its block, on the squared norms and on the last parameters, never on an earlier state: what is
+lost with a worker is computed again from those. Under the other schedulers (threads, processes, synchronous) blocks are
+computed in every pass, and states are values in this process.
+"""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .base import ElsewhereRows
+from .blocks import access, block_of, visit
+from .finite import check_finite
+
+__all__ = ["Bundle", "Cluster", "DaskRows", "Local", "executor"]
+
+
+# -- where things are computed -------------------------------------------------------------------------------------
+
+
+def executor(collection) -> Local | Cluster:
+    """The scheduler that Dask would use for the collection."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(collections=[collection]), "__self__", None)
+    return Local() if client is None or not hasattr(client, "scheduler_info") else Cluster(client)
+
+
+class Local:
+    """Schedulers of this process: values are computed when they are asked for."""
+
+    def hold(self, delayed: list) -> list:
+        """Blocks to be visited: here they are computed when that is, and each time again."""
+        return delayed
+
+    def hold_array(self, array):
+        return array
+
+    def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
+        """(blocks, which of them are visited by one task)"""
+        return blocks, [Bundle((number,)) for number in range(len(blocks))]
+
+    def share(self, value):
+        return _Value(value)
+
+    def call(self, function: Callable, items: list[tuple], bundles=None) -> list:
+        import dask
+
+        run = dask.delayed(_unpacked, pure=False)
+        return list(
+            dask.compute(*(run(function, *(_Value(a) if isinstance(a, dict) else a for a in i)) for i in items))
+        )
+
+    def bring(self, values: list) -> list:
+        return values
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Blocks, by number, that one task visits; and the worker that has them."""
+
+    numbers: tuple[int, ...]
+    worker: str | None = None
+
+
+class _Value:
+    """Hides a value from Dask, which would look for tasks inside it."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def _unpacked(function, *args):
+    return function(*(a.value if isinstance(a, _Value) else a for a in args))
+
+
+@dataclass
+class _Slot:
+    """A thread of a worker, and the blocks that it is to visit."""
+
+    worker: str
+    numbers: list[int] = field(default_factory=list)
+    load: int = 0  # rows
+
+    def add(self, number: int, length: int) -> None:
+        self.numbers.append(number)
+        self.load += length
+
+
+class Cluster:
+    """A `dask.distributed` client: values are futures."""
+
+    def __init__(self, client):
+        self.client = client
+        self._alive: weakref.WeakSet = weakref.WeakSet()
+
+    def _remember(self, futures: list) -> list:
+        self._alive.update(futures)
+        return futures
+
+    def hold_array(self, array):
+        from distributed import futures_of
+
+        held = self.client.persist(array)
+        self._remember(futures_of(held))
+        return held
+
+    def hold(self, delayed: list) -> list:
+        return self._remember(self.client.compute(delayed))
+
+    def share(self, value):
+        """One task holds the value: it goes to a worker once, from there to the others, and can be had again."""
+        return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
+
+    def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
+        """Blocks, and for each thread of each worker some that the worker has, about as many rows as the others.
+
+        Where Dask has put much more on one worker than on another, blocks are moved, once.
+        """
+        from distributed import wait
+
+        wait(blocks)
+        holders = self.client.who_has(blocks)
+        slots = [_Slot(worker) for worker, count in sorted(self.client.nthreads().items()) for _ in range(count)]
+        share = sum(lengths) / len(slots)
+        blocks, homeless = list(blocks), []
+        for number, (block, length) in enumerate(zip(blocks, lengths, strict=True)):
+            near = [slot for slot in slots if slot.worker in holders.get(block.key, ())]
+            slot = min(near, key=lambda s: s.load, default=None)
+            if slot is not None and slot.load + length / 2 <= share:
+                slot.add(number, length)
+            else:
+                homeless.append(number)
+        for number in homeless:
+            slot = min(slots, key=lambda s: s.load)
+            slot.add(number, lengths[number])
+            if slot.worker not in holders.get(blocks[number].key, ()):
+                blocks[number] = self.call(_same, [(blocks[number],)], [Bundle((number,), slot.worker)])[0]
+        bundles = [Bundle(tuple(sorted(slot.numbers)), slot.worker) for slot in slots if slot.numbers]
+        return blocks, sorted(bundles, key=lambda bundle: bundle.numbers)
+
+    def call(self, function: Callable, items: list[tuple], bundles: list[Bundle] | None = None) -> list:
+        name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
+        futures = []
+        for i, item in enumerate(items):
+            worker = None if bundles is None else bundles[i].worker
+            place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures.append(self.client.submit(function, *item, key=f"{name}-{i}", pure=False, **place))
+        return self._remember(futures)
+
+    def bring(self, futures: list) -> list:
+        return self.client.gather(futures)
+
+    def close(self) -> None:
+        """No task of ours goes on, also if somebody (a traceback) still holds its future."""
+        self.client.cancel(list(self._alive), force=True)
+
+
+def _same(value):
+    return value
+
+
+# -- what runs there -----------------------------------------------------------------------------------------------
+# A visit gives (the sum over its blocks, what was written of each block); a state has such pairs for its attributes.
+
+
+def _visit_blocks(kernel, raws, centre, kept: dict, args: tuple, checks: list | None):
+    """Run a kernel on the blocks of a bundle, and add up: what travels does not grow with the number of blocks."""
+    total: Any = None
+    written = []
+    for i in range(len(kept["first"])):
+        raw: Any = None if raws is None else raws[i]
+        if checks is not None:
+            names, number, first = checks[i]
+            where = f", in block {number} (rows {first} to {first + len(raw) - 1})"
+            check_finite(raw, names, first=first, where=where)
+        block = None if raw is None else block_of(raw, centre)
+        values = {name: value[1][i][name] if isinstance(value, tuple) else value[i] for name, value in kept.items()}
+        result, new = visit(kernel, block, values, args)
+        total = result if total is None else total + result
+        written.append(new)
+    return total, written
+
+
+def _total(visited):
+    return visited[0]
+
+
+def _put(name: str, values: list):
+    return None, [{name: value} for value in values]
+
+
+def _get(visited, name: str) -> list[np.ndarray]:
+    if name == "labels":
+        return [values["posteriors"].argmax(axis=0).astype(np.int32) for values in visited[1]]
+    return [values[name] for values in visited[1]]
+
+
+def _some_rows(raw, positions):
+    return raw[positions]
+
+
+# -- the engine ----------------------------------------------------------------------------------------------------
+
+
+class DaskRows(ElsewhereRows):
+    """Rows of a `DaskTable`. States: for each bundle of blocks a dict from attribute to what a call gave for it."""
+
+    def __init__(self, table, weights=None):
+        self.n, self.p = table.shape
+        self.dtype, self.weights, self.names = table.dtype, weights, table.names
+        self.executor, self.blocks, self.bundles = table.executor, table.blocks, table.bundles
+        self.slices = table.slices
+        self.recentre(np.zeros(self.p))
+
+    def recentre(self, centre: np.ndarray) -> None:
+        self.centre = centre
+        self._shared_centre = self.executor.share(centre)
+
+    def _of_bundles(self, values: Sequence) -> list[list]:
+        """One value per block, as a list for each bundle."""
+        return [[values[number] for number in bundle.numbers] for bundle in self.bundles]
+
+    def _of_blocks(self, values: list[list]) -> list:
+        """A list for each bundle, as one value per block."""
+        out = [None] * len(self.blocks)
+        for bundle, some in zip(self.bundles, values, strict=True):
+            for number, value in zip(bundle.numbers, some, strict=True):
+                out[number] = value
+        return out
+
+    def _firsts(self) -> list[list[int]]:
+        return self._of_bundles([span.start for span in self.slices])
+
+    def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
+        parts = [np.ascontiguousarray(values[..., span]) for span in self.slices]
+        put = self.executor.call(_put, [(name, some) for some in self._of_bundles(parts)], self.bundles)
+        for state, value in zip(states, put, strict=True):
+            state[name] = value
+
+    def gather(self, states: list[dict], name: str) -> np.ndarray:
+        source = "posteriors" if name == "labels" else name
+        parts = self.executor.call(_get, [(_as_item(state[source]), name) for state in states], self.bundles)
+        return np.concatenate(self._of_blocks(self.executor.bring(parts)), axis=-1)
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        index = np.asarray(index)
+        ends = np.searchsorted(index, [s.stop for s in self.slices])
+        begins = np.concatenate([[0], ends[:-1]])
+        items = [
+            (block, index[i:j] - span.start)
+            for block, span, i, j in zip(self.blocks, self.slices, begins, ends, strict=True)
+            if j > i
+        ]
+        return np.concatenate(self.executor.bring(self.executor.call(_some_rows, items)))
+
+    def close(self) -> None:
+        self.executor.close()
+
+    def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
+        shared = self.executor.share(args)
+        with self.threads():  # workers in this process shall not use BLAS threads on top of their own
+            for part in access(kernel).parts or (kernel,):
+                visited = self._visit(part, states, shared, read and access(part).rows)
+            if access(part).writes:  # what was written stays there: only the sums are to come
+                totals = self.executor.bring(self.executor.call(_total, [(_as_item(v),) for v in visited]))
+            else:
+                totals = [_total(v) for v in self.executor.bring(visited)]
+        self._checked |= read
+        return reduce(add, totals)
+
+    def _visit(self, kernel: Callable, states: list[dict], shared, read: bool) -> list:
+        declared = access(kernel)
+        raws = self._of_bundles(self.blocks)
+        firsts = self._of_bundles([(self.names, number, span.start) for number, span in enumerate(self.slices)])
+        items = []
+        for state, some, checks in zip(states, raws, firsts, strict=True):
+            kept = {name: state[name] for name in ("first", *declared.reads) if name in state}
+            check = checks if read and not self._checked else None
+            items.append((kernel, some if read else None, self._shared_centre if read else None, kept, shared, check))
+        visited = self.executor.call(_visit_blocks, items, self.bundles)
+        for state, value in zip(states, visited, strict=True):
+            for name in declared.drops:
+                state.pop(name, None)
+            for name in declared.writes:
+                state[name] = value
+        return visited
+
+
+def _as_item(value):
+    """A state's value as an argument of a call: Dask looks into tuples for tasks, so a computed one is hidden."""
+    return _Value(value) if isinstance(value, tuple) else value

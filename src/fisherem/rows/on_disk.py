@@ -1,0 +1,180 @@
+"""Rows that are read from a file, block by block, within a budget of memory.
+
+A thread reads the next blocks while the others compute. What is kept per row (K + d + 2 numbers) stays in memory as
+long as half of the budget lasts, and goes to a temporary file beyond it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from .base import ElsewhereRows
+from .blocks import access, block_of, visit
+from .finite import check_finite
+from .spill import Kept, Spill
+from .threads import n_threads
+
+__all__ = ["FileRows"]
+
+# The budget: half for what is kept per row, a quarter for blocks that wait or are at work; the rest is for the
+# covariance, tiles and what kernels need for a moment.
+_STATES_SHARE, _BLOCKS_SHARE = 2, 4
+# Blocks beyond this hide no more of the cost per block, and what a kernel needs for a moment grows with them.
+_MOST_BLOCK_BYTES = 2**24
+_MOST_BLOCK_ROWS = 2**16
+# Blocks read ahead of those at work: one that is being read and one that waits.
+_AHEAD = 2
+
+
+class FileRows(ElsewhereRows):
+    """Rows of a source (shape, dtype, read(start, stop, buffer), take(index), row_step) in at most `memory` bytes.
+
+    A state is a dict from attribute to what `Spill` keeps.
+    """
+
+    def __init__(self, source, weights=None, *, memory: int, n_jobs=None, names=None):
+        self.source, self.names = source, names
+        self.n, self.p = source.shape
+        self.dtype, self.weights = source.dtype, weights
+        self.centre = np.zeros(self.p)
+        self.n_threads = n_threads(n_jobs)
+        self.block_bytes = self._block_bytes(memory)
+        step = max(1, min(self.block_bytes // self._row_bytes, _MOST_BLOCK_ROWS))
+        if step > source.row_step > 1:
+            step -= step % source.row_step  # whole chunks: none is read twice
+        self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self.n_threads = min(self.n_threads, len(self.slices))
+        self.spill = Spill(memory // _STATES_SHARE)
+
+    @property
+    def _n_buffers(self) -> int:
+        """Blocks in memory at a time: one at each thread, one that waits for a thread, and those ahead."""
+        return self.n_threads + 1 + _AHEAD
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.p * self.dtype.itemsize
+
+    def _block_bytes(self, memory: int) -> int:
+        """Bytes of a block; an error if the budget cannot hold what has to be held."""
+        waiting = self._n_buffers
+        # S, its factor, and a sum of cross-products for each thread
+        least = 8 * self.p**2 * (2 + self.n_threads) + waiting * max(self._row_bytes, self.source.step_bytes)
+        if memory < 2 * least:
+            raise ValueError(
+                f"memory is too small for rows of {self.p} columns that are read in steps of "
+                f"{self.source.step_bytes / 1e6:.2g}MB: give at least {2.02 * least / 1e6:.2g}MB "
+                f"(now {memory / 1e6:.2g}MB), or use fewer n_jobs"
+            )
+        return int(min(_MOST_BLOCK_BYTES, max(self._row_bytes, memory // _BLOCKS_SHARE // waiting)))
+
+    # -- states ------------------------------------------------------------------------------------------------------
+
+    def _firsts(self) -> list[int]:
+        return [span.start for span in self.slices]
+
+    def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
+        for state, span in zip(states, self.slices, strict=True):
+            state[name] = self.spill.keep(np.ascontiguousarray(values[..., span]))
+
+    def gather(self, states: list[dict], name: str) -> np.ndarray:
+        kept = "posteriors" if name == "labels" else name
+        shape = (self.n,) if name == "labels" else (*states[0][kept].shape[:-1], self.n)
+        out = np.empty(shape, np.int32 if name == "labels" else float)
+        for state, span in zip(states, self.slices, strict=True):
+            values = state[kept].get()
+            out[..., span] = values.argmax(axis=0) if name == "labels" else values
+        return out
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        return self.source.take(np.asarray(index))
+
+    def close(self) -> None:
+        self.spill.close()
+
+    # -- fold --------------------------------------------------------------------------------------------------------
+
+    def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
+        def run(index: int, raw: np.ndarray | None):
+            return self._visit(kernel, index, raw, states[index], args)
+
+        total = None
+        with self.threads():
+            pending: deque[Future] = deque()
+            try:
+                for index, raw, done in self._read_ahead() if read else ((i, None, None) for i in range(len(states))):
+                    pending.append(self._start(run, index, raw, done))
+                    if len(pending) > self.n_threads:
+                        total = _plus(total, pending.popleft().result())
+                while pending:
+                    total = _plus(total, pending.popleft().result())
+            finally:
+                for future in pending:
+                    future.cancel()
+        self._checked |= read
+        return total
+
+    def _start(self, run: Callable, index: int, raw, done: Callable | None) -> Future:
+        if self._pool is not None:
+            future = self._pool.submit(run, index, raw)
+        else:  # one thread: compute here, while the reader reads on
+            future = Future()
+            future.set_result(run(index, raw))
+        if done is not None:
+            future.add_done_callback(lambda _: done())
+        return future
+
+    def _visit(self, kernel: Callable, index: int, raw, state: dict, args: tuple):
+        declared = access(kernel)
+        if raw is not None and not self._checked:
+            span = self.slices[index]
+            where = f", in block {index} (rows {span.start} to {span.stop - 1})"
+            check_finite(raw, self.names, first=span.start, where=where)
+        block = None if raw is None else block_of(raw, self.centre)
+        kept = {name: _value(state.get(name)) for name in declared.reads}
+        result, written = visit(kernel, block, kept, args)
+        for name in declared.drops:
+            state.pop(name, None)
+        for name, value in written.items():
+            state.pop(name, None)
+            if value is not None:
+                state[name] = self.spill.keep(value)
+        return result
+
+    def _read_ahead(self) -> Iterator[tuple[int, np.ndarray, Callable]]:
+        """(index, rows, what to call when they are no longer needed) of every block, read by a thread of its own."""
+        free: SimpleQueue = SimpleQueue()
+        size = max(s.stop - s.start for s in self.slices) * self._row_bytes
+        for _ in range(min(len(self.slices), self._n_buffers)):
+            free.put(np.empty(size if self.source.wants_buffer else 0, np.uint8))
+
+        def read(span: slice):
+            buffer = free.get()
+            return buffer, (None if buffer is None else self.source.read(span.start, span.stop, buffer))
+
+        with ThreadPoolExecutor(1) as reader:
+            waiting = deque(reader.submit(read, span) for span in self.slices[:_AHEAD])
+            try:
+                for index in range(len(self.slices)):
+                    buffer, rows = waiting.popleft().result()
+                    if index + _AHEAD < len(self.slices):
+                        waiting.append(reader.submit(read, self.slices[index + _AHEAD]))
+                    yield index, rows, lambda buffer=buffer: free.put(buffer)
+            finally:  # also when the fold ends early: let the reader go
+                for future in waiting:
+                    future.cancel()
+                free.put(None)
+
+
+def _plus(total, more):
+    return more if total is None else total + more
+
+
+def _value(kept):
+    return kept.get() if isinstance(kept, Kept) else kept

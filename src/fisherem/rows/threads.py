@@ -1,0 +1,27 @@
+"""How many threads, and BLAS kept to one while they run."""
+
+from __future__ import annotations
+
+import os
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["n_threads", "one_blas_thread"]
+
+_blas: ThreadpoolController | None = None
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads for `n_jobs`: None is all cores (as for BLAS and for KMeans), negative counts from the end."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def one_blas_thread():
+    """A context in which BLAS uses one thread; the libraries are looked up once per process."""
+    global _blas
+    if _blas is None:
+        _blas = ThreadpoolController()
+    return _blas.limit(limits=1, user_api="blas")

@@ -1,0 +1,1 @@
+"""Tables from outside: opened whole or streamed, checked, and given to the engines."""

@@ -1,0 +1,228 @@
+"""The command line as its users meet it: files in, files out, exit codes, one-line errors."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from fisherem import datasets, load
+from fisherem.cli import main
+
+
+@pytest.fixture
+def wine_csv(tmp_path):
+    X, y = datasets.load("wine", as_frame=True)
+    X.insert(0, "wine", [f"w{i}" for i in range(178)])
+    X["cultivar"] = np.array(["Barolo", "Grignolino", "Barbera"])[y]
+    path = tmp_path / "wine.csv"
+    X.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result
+
+
+ROLES = ("--id-column", "wine", "--label-column", "cultivar")
+
+
+def test_fit_writes_everything(wine_csv, tmp_path):
+    out = tmp_path / "out"
+    result = run("fit", wine_csv, "-k", 3, "--sparsity", 0.2, "-o", out, *ROLES)
+    assert sorted(p.name for p in out.iterdir()) == [
+        "criteria.csv", "labels.csv", "model.skops", "report.html", "variables.csv",
+    ]  # fmt: skip
+    labels = pd.read_csv(out / "labels.csv")
+    assert list(labels.columns) == ["id", "cluster", "posterior"]
+    assert list(labels["id"][:2]) == ["w0", "w1"]
+    variables = pd.read_csv(out / "variables.csv")
+    selected = list(variables["name"][variables["selected"]])
+    assert 2 <= len(selected) <= 5
+    assert all(name in result.output for name in selected)
+    assert "standardised" in result.output
+    assert "accuracy 0.9" in result.output
+    criteria = pd.read_csv(out / "criteria.csv")
+    assert criteria.loc[0, "n_selected"] == len(selected)
+    # the model file works on the raw table
+    X, _ = datasets.load("wine", as_frame=True)
+    model = load(out / "model.skops")
+    np.testing.assert_array_equal(model.predict(X), labels["cluster"])
+
+
+def test_fit_as_json_quiet_dense_and_unscaled(wine_csv, tmp_path):
+    out = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "a", "--json", *ROLES).output
+    result = json.loads(out)
+    assert result["n_clusters"] == 3
+    assert sum(result["sizes"]) == 178
+    assert result["scores"]["accuracy"] > 0.9
+    assert run("fit", wine_csv, "-k", 3, "-o", tmp_path / "b", "--quiet", *ROLES).output == ""
+    out = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "c", "--method", "dense", "--no-scale", *ROLES).output
+    assert "13 of 13" in out
+    assert "used as they are" in out
+
+
+def test_search(wine_csv, tmp_path):
+    out = tmp_path / "out"
+    run("search", wine_csv, "-k", "2:3", "--models", "DB,AkB", "--n-init", 2, "-o", out, *ROLES)
+    results = pd.read_csv(out / "results.csv")
+    assert set(results["n_clusters"]) == {2, 3}
+    assert set(results["model"]) == {"DB", "AkB"}
+    assert (out / "report.html").exists()
+    for bad in ("8:2", "1:3", "two", "2;3"):
+        assert "Invalid value" in run("search", wine_csv, "-k", bad, code=2).output
+
+
+def test_predict_matches_columns_by_name(wine_csv, tmp_path):
+    run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES)
+    model = tmp_path / "out" / "model.skops"
+    table = pd.read_csv(wine_csv)
+    shuffled = tmp_path / "new.csv"
+    table[table.columns[::-1]].iloc[:20].to_csv(shuffled, index=False)
+    target = tmp_path / "labels.csv"
+    out = run("predict", model, shuffled, "--id-column", "wine", "-o", target).output
+    assert "20 rows" in out
+    expected = pd.read_csv(tmp_path / "out" / "labels.csv")["cluster"][:20]
+    np.testing.assert_array_equal(pd.read_csv(target)["cluster"], expected)
+    table.drop(columns=["proline", "hue"]).to_csv(shuffled, index=False)
+    assert "columns that are not there: 'hue', 'proline'" in run("predict", model, shuffled, code=2).output
+    assert json.loads(run("predict", model, wine_csv, "-o", target, "--json").output)["rows"] == 178
+
+
+def test_compare(wine_csv, tmp_path):
+    target = tmp_path / "table.csv"
+    out = run("compare", wine_csv, "-k", 3, "--methods", "k-means,SparseKMeans", "-o", target, *ROLES).output
+    table = pd.read_csv(target)
+    assert list(table["method"]) == ["k-means", "SparseKMeans"]
+    assert (table["accuracy"] > 0.9).all()
+    assert "k-means" in out
+    assert "methods" in run("compare", wine_csv, "-k", 3, "--methods", "magic", *ROLES, code=2).output
+
+
+def test_report_from_a_model_file(wine_csv, tmp_path):
+    run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES)
+    page = tmp_path / "page.html"
+    run("report", tmp_path / "out" / "model.skops", wine_csv, "-o", page, *ROLES)
+    assert "flavanoids" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("a,b\n", "only a header line"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 fields"),
+        ("a;b\n1,5;2\n1.5;3\n", "mixed"),
+        ("a,a\n1,2\n", "two columns are named 'a'"),
+        ("Mg,b\n" + "1,2\n" * 16 + "x,2\n" + "1,2\n", "line 18, column 'Mg': 'x'"),
+    ],
+)
+def test_bad_tables_are_one_line_and_exit_code_2(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    out = tmp_path / "out"
+    result = run("fit", path, "-k", 3, "-o", out, code=2)
+    assert message in result.output
+    assert result.output.count("\n") == 1
+    assert not list(out.iterdir())  # nothing written half
+
+
+def test_bad_parameters_and_places(wine_csv, tmp_path):
+    assert "n_clusters=178" in run("fit", wine_csv, "-k", 178, "-o", tmp_path / "o", *ROLES, code=2).output
+    assert "--label-column names 'x'" in run("fit", wine_csv, "-k", 3, "--label-column", "x", code=2).output
+    run("fit", wine_csv, "-k", 1, code=2)
+    run("fit", wine_csv, "-k", 3, "--sparsity", 0, code=2)
+    run("fit", wine_csv, "-k", 3, "--model", "XX", code=2)
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    result = run("fit", wine_csv, "-k", 3, "-o", blocked / "out", *ROLES, code=2)
+    assert "choose another folder with -o" in result.output
+    model = tmp_path / "model.skops"
+    model.write_bytes(b"\x80\x04N.")
+    assert "pickle" in run("predict", model, wine_csv, code=2).output
+    assert "no such" in run("predict", tmp_path / "none", wine_csv, code=2).output
+
+
+def test_damaged_binaries_are_one_line_and_exit_code_2(wine_csv, tmp_path):
+    import zipfile
+
+    run("fit", wine_csv, "-k", 3, "--n-init", 1, "-o", tmp_path / "out", *ROLES)
+    good = (tmp_path / "out" / "model.skops").read_bytes()
+    cut, bomb, table = tmp_path / "cut.skops", tmp_path / "bomb.skops", tmp_path / "cut.parquet"
+    cut.write_bytes(good[: len(good) // 2])
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", "{}")
+        archive.writestr("0.npy", b"\0" * 200_000_000)
+    pd.read_csv(wine_csv).to_parquet(table)
+    table.write_bytes(table.read_bytes()[:4000])
+    target = tmp_path / "labels.csv"
+    for arguments, words in (
+        (("predict", cut, wine_csv, "-o", target), "cut.skops"),
+        (("predict", bomb, wine_csv, "-o", target), "would unpack to"),
+        (("report", cut, wine_csv, "-o", tmp_path / "page.html"), "cut.skops"),
+        (("fit", table, "-k", 3, "-o", tmp_path / "new"), "not a whole Parquet file"),
+    ):
+        result = run(*arguments, code=2)
+        assert words in result.output
+        assert result.output.count("\n") == 1
+    assert not target.exists()
+    assert not (tmp_path / "page.html").exists()
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    result = CliRunner().invoke(
+        main, ["--debug", "fit", str(tmp_path / "none.csv"), "-k", "3", "-o", str(tmp_path / "o")]
+    )
+    assert isinstance(result.exception, ValueError)
+
+
+def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
+    from fisherem.em import multistart
+
+    def broken(*arguments, **keywords):
+        raise FloatingPointError("no luck")
+
+    monkeypatch.setattr(multistart, "run", broken)
+    result = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES, code=1)
+    assert "none of the 10 starts led to a fit: no luck" in result.output
+
+
+def test_version_help_and_completion():
+    assert "0.1.0" in run("--version").output
+    out = run("--help").output
+    for command in ("fit", "search", "predict", "compare", "report", "segment", "demo"):
+        assert command in out
+        assert "Usage" in run(command, "--help").output
+    for shell in ("bash", "zsh", "fish"):
+        assert "_FISHEREM_COMPLETE" in run("completion", shell).output
+
+
+def test_help_loads_nothing_heavy():
+    """The promise is 0.4 s over a bare interpreter; loading none of these is what keeps it."""
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "rich", "skops")
+    code = (
+        "import sys\nfrom fisherem.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"sys.exit(any(m in sys.modules for m in {heavy}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_many_rows_make_a_small_page(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=200_000)
+    X = (rng.normal(size=(200_000, 50)) + 3 * rng.normal(size=(3, 50))[labels]).astype(np.float32)
+    # whole hundredths: digits are what writing and reading text takes its time for
+    pd.DataFrame(np.rint(100 * X).astype(np.int16)).add_prefix("v").to_csv(tmp_path / "big.csv", index=False)
+    run("fit", tmp_path / "big.csv", "-k", 3, "--n-init", 1, "-o", tmp_path / "out")
+    page = tmp_path / "out" / "report.html"
+    assert page.stat().st_size < 3_000_000
+    assert "sample" in page.read_text()
+    assert os.path.getsize(tmp_path / "out" / "labels.csv") > 1_000_000

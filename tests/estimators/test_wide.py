@@ -1,0 +1,77 @@
+"""n << p: no p x p array, in any method."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from fisherem import FisherEM, SparseFisherEM
+from fisherem.em.f_step.step import SPARSE_METHODS
+from tests.naive import accuracy
+
+
+def wide(n=60, p=20_000, informative=400, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 3
+    X = rng.normal(size=(n, p))
+    X[:, :informative] += 2.5 * rng.normal(size=(3, informative))[labels]
+    return X, labels
+
+
+@pytest.mark.parametrize("method", SPARSE_METHODS)
+def test_sixty_by_twenty_thousand(method):
+    X, y = wide()
+    SparseFisherEM(3, random_state=0, method=method).fit(X[:, :100])
+    tracemalloc.start()
+    model = SparseFisherEM(3, sparsity=0.02, method=method, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * X.nbytes  # and so far from 20,000 x 20,000
+    assert accuracy(y, model.labels_) == 1
+    assert model.support_[:400].sum() >= 0.95 * model.support_.sum()
+    np.testing.assert_allclose(model.loadings_.T @ model.loadings_, np.eye(2), atol=1e-10)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("method", SPARSE_METHODS)
+def test_lymphoma(real_table, method):
+    X, y = real_table("lymphoma")
+    assert X.shape == (62, 4026)
+    model = SparseFisherEM(3, method=method, sparsity=0.05, random_state=0).fit(X)
+    assert model.support_.sum() < 200
+    assert accuracy(y, model.labels_) >= 0.9
+
+
+def test_wide_and_tall_paths_agree():
+    """31 rows x 30 columns go through the p x p matrix, the same rows with one column more through the row space."""
+    X, y = wide(n=45, p=44, informative=10)
+    start = np.roll(y, 1)
+    start[:9] = np.arange(9) % 3
+    tall = FisherEM(3, init=start, ridge=1e-3).fit(X)
+    # a column of next to nothing: 45 x 45
+    more = FisherEM(3, init=start, ridge=1e-3 * 45 / 44, variance_floor=1e-4 * 45 / 44).fit(
+        np.column_stack([X, 1e-9 * np.random.default_rng(1).normal(size=45)])
+    )
+    np.testing.assert_array_equal(tall.labels_, more.labels_)
+    np.testing.assert_allclose(tall.loadings_, more.loadings_[:44], atol=1e-6)
+
+
+def test_more_variables_than_rows_at_large_shares():
+    """The path goes on past n variables (the ridge makes it the elastic net)."""
+    X, _ = wide(n=20, p=200, informative=20)
+    counts = [SparseFisherEM(3, sparsity=s, random_state=0).fit(X).support_.sum() for s in (0.05, 0.5, 0.95)]
+    assert counts == sorted(counts)
+    assert counts[-1] > 100
+
+
+@pytest.mark.parametrize("method", SPARSE_METHODS)
+def test_rows_of_weight_zero_change_nothing(method):
+    """They span directions without variance; the other rows' fit must not see them."""
+    X, y = wide(n=40, p=60, informative=10)
+    more = np.vstack([X, np.random.default_rng(3).normal(size=(6, 60))])
+    weights = np.r_[np.ones(40), np.zeros(6)]
+    options = {"method": method, "sparsity": 0.9}
+    alone = SparseFisherEM(3, init=y, **options).fit(X)
+    with_them = SparseFisherEM(3, init=np.r_[y, np.zeros(6, int)], **options).fit(more, sample_weight=weights)
+    np.testing.assert_allclose(with_them.loadings_, alone.loadings_, atol=1e-6)
+    assert with_them.log_likelihood_ == pytest.approx(alone.log_likelihood_, rel=1e-8)

@@ -1,0 +1,162 @@
+"""The page of a segmented image: its maps against the labels, what it says, what it escapes, its size."""
+
+import base64
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import fisherem
+from fisherem import datasets
+from fisherem.images import Cube, segment
+from fisherem.plots.style import DARK_PALETTE, PALETTE
+from fisherem.reports.image import render_image
+from fisherem.reports.image_content import build_image
+from fisherem.reports.image_pictures import MAX_SIDE, group_colours, reduce_map
+
+from .reading import Reader
+
+
+@pytest.fixture(scope="module")
+def found():
+    return segment(datasets.mars_like(40, 30, 60, 3, dead_share=0.01).cube, 3)
+
+
+def picture(html, which):
+    """rows x columns x 4 of an embedded PNG."""
+    for tag, attributes in Reader(html).tags:
+        if tag == "img" and attributes.get("id") == which:
+            packed = base64.b64decode(attributes["src"].removeprefix("data:image/png;base64,"))
+            return np.asarray(Image.open(io.BytesIO(packed)).convert("RGBA"))
+    raise AssertionError(f"no picture {which}")
+
+
+def test_the_maps_are_those_of_the_segmentation(found):
+    html = render_image(build_image(found))
+    shown = picture(html, "label-map")
+    assert shown.shape == (40, 30, 4)
+    np.testing.assert_array_equal(shown[..., 3] == 0, found.labels < 0)
+    for k in range(3):
+        colour = tuple(int(PALETTE[k][i : i + 2], 16) for i in (1, 3, 5))
+        np.testing.assert_array_equal((shown[..., :3] == colour).all(axis=2) & (shown[..., 3] > 0), found.labels == k)
+    doubt = picture(html, "uncertainty-map")
+    np.testing.assert_array_equal(doubt[..., 3] == 0, found.labels < 0)
+
+
+def test_uncertainty_gets_brighter(found):
+    posteriors = found.posteriors.copy()
+    posteriors[0, 0], posteriors[0, 1], posteriors[0, 2] = (1, 0, 0), (0.75, 0.25, 0), (0.4, 0.3, 0.3)
+    labels = found.labels.copy()
+    labels[0, :3] = 0
+    doubt = picture(render_image(build_image(replace(found, posteriors=posteriors, labels=labels))), "uncertainty-map")
+    greens = doubt[0, :3, 1].astype(int)
+    assert greens[0] < greens[1] < greens[2]
+
+
+def test_it_says_what_was_found_and_left_out(found):
+    text = Reader(render_image(build_image(found, title="Crater"))).all_text
+    assert "Crater" in text
+    assert f"{found.support.sum()} of 60 bands make them" in text
+    assert f"{(found.labels < 0).sum()} masked pixels are left empty" in text
+    assert "4 bands in the bad-band list" in text
+    assert "each pixel divided by its norm" in text
+    assert "drawn smaller" not in text
+    for band in found.selected_bands:
+        assert f"{found.wavelengths[band]:.5g} µm" in text
+
+
+def test_grey_bars_stand_at_the_selected_bands(found):
+    html = render_image(build_image(found))
+    wide = re.search(r'<div class="wide">(.*?)</div>', html, flags=re.S).group(1)
+    bars = [float(x) + 0.5 * float(w) for x, w in re.findall(r'<rect x="([\d.]+)"[^>]*? width="([\d.]+)"', wide)]
+    assert len(bars) == found.support.sum()
+    low, high = found.wavelengths.min(), found.wavelengths.max()
+    expected = 62 + (found.wavelengths[found.support] - low) / (high - low) * (880 - 16 - 62)
+    np.testing.assert_allclose(bars, expected, atol=0.2)
+    dense = segment(found.cube, 3, method=None)
+    assert 'class="chosenband"' not in render_image(build_image(dense))
+
+
+def test_pictures_are_described_and_nothing_comes_from_elsewhere(found):
+    html = render_image(build_image(found))
+    for tag, attributes in Reader(html).tags:
+        if tag == "img":
+            assert len(attributes["alt"]) > 20
+        if tag == "svg":
+            assert len(attributes.get("aria-label", "")) > 10 or attributes.get("aria-hidden") == "true"
+        assert str(attributes.get("src", "data:")).startswith("data:")
+        assert attributes.get("href", "#").startswith(("#", "data:"))
+        assert tag != "script"
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_text_from_the_file_stays_text(found):
+    hostile = tuple(f"<script>alert({j})</script>" for j in range(60))
+    cube = replace(found.cube, band_names=hostile, path="</title><b>x.hdr", wavelengths=None)
+    html = render_image(build_image(replace(found, cube=cube)))
+    page = Reader(html)
+    assert "<b>x.hdr" not in html
+    assert "<b>x.hdr" in page.all_text
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert f"<script>alert({found.selected_bands[0]})</script>" in page.all_text
+
+
+def test_large_images_are_drawn_smaller_and_the_page_says_so():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, size=(7, MAX_SIDE * 2 + 1))
+    labels[:2, :2] = -1
+    uncertainty = np.where(labels < 0, np.nan, rng.random(labels.shape) / 2)
+    small, doubt, factor = reduce_map(labels, uncertainty, 3)
+    assert factor == 3
+    assert small.shape == doubt.shape == (3, 667)
+    block = labels[3:6, 3:6].ravel()
+    assert small[1, 1] == np.bincount(block).argmax()
+    np.testing.assert_allclose(doubt[1, 1], uncertainty[3:6, 3:6].mean())
+    np.testing.assert_allclose(doubt[0, 0], np.nanmean(uncertainty[:3, :3]))
+    assert reduce_map(np.full((1, 3000), -1), np.full((1, 3000), np.nan), 3)[0].max() == -1
+    cube = np.concatenate([rng.normal(3, 1, size=(4, 1200, 3)), rng.normal([1, 3, 5], 1, size=(4, 1200, 3))])
+    found = segment(Cube(cube.astype(np.float32)), 2)
+    html = render_image(build_image(found))
+    assert "The image is drawn smaller: 2 × 2 pixels are one here" in Reader(html).all_text
+    assert picture(html, "label-map").shape == (4, 600, 4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_page_of_the_largest_map_is_small():
+    rng = np.random.default_rng(0)
+    cube = rng.random((MAX_SIDE, MAX_SIDE, 3)).astype(np.float32)  # noise packs worst
+    labels = rng.integers(0, 8, size=cube.shape[:2])
+    base = segment(cube[:40, :40], 8, max_iter=1, tol=1e9, method=None)
+    posteriors = np.full((*labels.shape, 8), 0.05)
+    posteriors[np.arange(MAX_SIDE)[:, None], np.arange(MAX_SIDE), labels] = 0.5 + 0.15 * rng.random(labels.shape)
+    html = render_image(build_image(replace(base, cube=Cube(cube), labels=labels, posteriors=posteriors)))
+    assert len(html) < 3_000_000
+
+
+def test_colours_are_those_of_the_style_sheet():
+    from fisherem.reports.table import asset
+
+    css = asset("page.css").lower()
+    for palette in (PALETTE, DARK_PALETTE):
+        for k, colour in enumerate(palette):
+            assert f"--g{k}: {colour.lower()};" in css
+    light, dark = group_colours(12)
+    assert len(set(light)) == 12
+    assert light == dark
+
+
+def test_from_python_and_with_a_search(found, tmp_path):
+    assert fisherem.report(found, path=tmp_path / "a.html").stat().st_size < 500_000
+    with pytest.raises(TypeError, match="needs a path"):
+        fisherem.report(found)
+    searched = segment(found.cube, [2, 3], model=["AkjB", "AB"], n_jobs=1)
+    text = Reader(render_image(build_image(searched))).all_text
+    assert "How it was chosen" in text
+    assert "K from 2 to 3, 2 models" in text
+    scope = {"cube": found.cube}
+    usage = build_image(found).usage.replace('found.save("out")', "")
+    exec(usage, scope)
+    np.testing.assert_array_equal(scope["found"].labels, found.labels)
