@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, datasets
-from fisherem.em.f_step.step import SPARSE_METHODS
+from fisherem.em.f_step.step import SPARSE_STEPS
 from tests.naive import estimator_log_densities
 
 ESTIMATORS = [
     FisherEM(random_state=0, n_init=1),
-    *(SparseFisherEM(random_state=0, n_init=1, method=m) for m in SPARSE_METHODS),
+    *(SparseFisherEM(random_state=0, n_init=1, method=m) for m in SPARSE_STEPS),
     SelectDiscriminative(SparseFisherEM(random_state=0, n_init=1)),
 ]
 
@@ -147,7 +147,7 @@ def test_sampling_gives_back_the_parameters(wine):
         np.testing.assert_allclose(outside.var(axis=0).sum() / 11, model.noise_variances_[k], rtol=0.03)
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_the_same_on_every_run_and_for_any_number_of_jobs(wine, method):
     models = [SparseFisherEM(random_state=3, method=method, n_jobs=j).fit(wine[0]) for j in (None, 1, 2)]
     for model in models[1:]:
@@ -215,7 +215,7 @@ def test_history_of_a_sparse_fit_has_both_phases(wine):
     assert {r["phase"] for r in cold.history_} == {"sparse"}
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_sparsity_one_is_fisher_em(wine, method):
     dense = FisherEM(random_state=0).fit(wine[0])
     for start in ("fisher-em", "cold"):

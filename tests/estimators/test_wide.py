@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM
-from fisherem.em.f_step.step import SPARSE_METHODS
+from fisherem.em.f_step.step import SPARSE_STEPS
 from tests.naive import accuracy
 
 
@@ -18,7 +18,7 @@ def wide(n=60, p=20_000, informative=400, seed=0):
     return X, labels
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_sixty_by_twenty_thousand(method):
     X, y = wide()
     SparseFisherEM(3, random_state=0, method=method).fit(X[:, :100])
@@ -33,7 +33,7 @@ def test_sixty_by_twenty_thousand(method):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_lymphoma(real_table, method):
     X, y = real_table("lymphoma")
     assert X.shape == (62, 4026)
@@ -64,7 +64,7 @@ def test_more_variables_than_rows_at_large_shares():
     assert counts[-1] > 100
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_rows_of_weight_zero_change_nothing(method):
     """They span directions without variance; the other rows' fit must not see them."""
     X, y = wide(n=40, p=60, informative=10)

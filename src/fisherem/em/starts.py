@@ -6,12 +6,14 @@ A start is an array of n labels or, for large data, a rule that fills the poster
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
+from .._utils.register import Register
 from .sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
@@ -87,10 +89,10 @@ def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.ran
 
 
 def _different(sample, weights, n_clusters: int, rng: np.random.RandomState) -> list[KMeans]:
-    """k-means runs that ended in different partitions, the best first."""
+    """k-means runs that ended in different partitions, the best first; among equals the first one drawn."""
     runs = sorted(
         (KMeans(n_clusters, n_init=1, random_state=seed).fit(sample, sample_weight=weights) for seed in _seeds(rng)),
-        key=lambda run: run.inertia_,
+        key=lambda run: float(f"{run.inertia_:.9e}"),  # rounding must not decide how the groups are numbered
     )
     different: list[KMeans] = []
     for run in runs:
@@ -199,4 +201,6 @@ def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomStat
     return [Centres(member @ sample / member.sum(axis=1, keepdims=True))]
 
 
-STARTS = {"kmeans": kmeans_starts, "random": random_starts, "ward": ward_starts}
+# A start: (problem, n_clusters, n_init, random state) -> starting points.
+Start = Callable[[Any, int, int, np.random.RandomState], list[Any]]
+STARTS: Register[Start] = Register("start", {"kmeans": kmeans_starts, "random": random_starts, "ward": ward_starts})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+
+from .._utils.register import Register
 
 __all__ = ["STOPPING", "AitkenStop", "FisherStop"]
 
@@ -47,4 +50,7 @@ class FisherStop:
         return change < self.tol
 
 
-STOPPING: dict[str, type[AitkenStop] | type[FisherStop]] = {"aitken": AitkenStop, "fisher": FisherStop}
+# tol -> a rule, called once per iteration with the log-likelihood per observation and Fisher's criterion.
+STOPPING: Register[Callable[[float], Callable[[float, float], bool]]] = Register(
+    "stopping rule", {"aitken": AitkenStop, "fisher": FisherStop}
+)

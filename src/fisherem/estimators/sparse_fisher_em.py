@@ -8,7 +8,7 @@ import numpy as np
 
 from .._utils.public import public
 from ..em import multistart
-from ..em.f_step.step import AXIS_WEIGHTS, SPARSE_METHODS
+from ..em.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
 from ..tables.checking import check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
 from .fisher_em import FisherEM
@@ -99,7 +99,7 @@ class SparseFisherEM(FisherEM):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_one_of("method", self.method, SPARSE_METHODS)
+        check_one_of("method", self.method, SPARSE_STEPS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         if not isinstance(self.scale_penalty, (bool, np.bool_)):

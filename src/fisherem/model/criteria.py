@@ -1,10 +1,32 @@
-"""Penalised criteria. All are to be maximised, as in the paper: BIC = log-likelihood - parameters/2 log n."""
+"""Penalised criteria. All are to be maximised, as in the paper: BIC = log-likelihood - parameters/2 log n.
+
+A criterion is an entry of `CRITERIA`. The estimators' attribute `<name>_` and method `<name>(X)`, the columns of a
+search, the report, the command line and `criteria.csv` all ask that register.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-__all__ = ["CRITERIA", "aic", "bic", "icl"]
+from .._utils.register import Register
+
+__all__ = ["CRITERIA", "Criterion", "aic", "bic", "icl"]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A function of a fit's log-likelihood, number of parameters, n and entropy; larger is better."""
+
+    name: str  # as an argument: "bic"
+    label: str  # as people read it: "BIC"
+    formula: str  # in words, for pages
+    value: Callable[[float, float, float, float], float]
+
+    def __call__(self, log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:
+        return float(self.value(log_likelihood, n_parameters, n, entropy))
 
 
 def bic(log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:
@@ -22,4 +44,10 @@ def aic(log_likelihood: float, n_parameters: float, n: float = 0.0, entropy: flo
     return log_likelihood - n_parameters
 
 
-CRITERIA = {"bic": bic, "icl": icl, "aic": aic}
+CRITERIA: Register[Criterion] = Register("criterion")
+for _criterion in (
+    Criterion("bic", "BIC", "log-likelihood − parameters/2 · log n", bic),
+    Criterion("icl", "ICL", "BIC less the entropy of the posteriors", icl),
+    Criterion("aic", "AIC", "log-likelihood − parameters", aic),
+):
+    CRITERIA.add(_criterion.name, _criterion)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._utils.register import Register
+
 __all__ = [
     "AUTO", "DLM", "MODELS", "OTHER_MODELS", "CovarianceShape", "NoiseShape", "candidates", "orientation_parameters",
     "resolve",
@@ -106,7 +108,7 @@ class DLM:
         )
 
 
-MODELS: dict[str, DLM] = {m.name: m for m in (DLM(c, b) for c in _COVARIANCES for b in _NOISES)}
+MODELS: Register[DLM] = Register("model", {m.name: m for m in (DLM(c, b) for c in _COVARIANCES for b in _NOISES)})
 
 _GREEK = {"Σ": "sigma", "σ": "sigma", "α": "alpha", "β": "beta"}
 
@@ -118,14 +120,12 @@ def _key(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.lower()).replace("mathrm", "").removeprefix("dlm")
 
 
-_KEYS = {_key(n): m for m in MODELS.values() for n in (m.name, m.covariance.symbol + m.noise.symbol)}
-
-
 def resolve(name: str | DLM) -> DLM:
     """The model of that name, in R's ("AkjB") or the paper's ("alpha_kj beta", "DLM[Σkβ]") notation."""
     if isinstance(name, DLM):
         return name
-    model = _KEYS.get(_key(name)) if isinstance(name, str) else None
+    known = {_key(n): m for m in MODELS.values() for n in (m.name, m.paper_name)}
+    model = known.get(_key(name)) if isinstance(name, str) else None
     if model is None:
         raise ValueError(
             f"unknown model {name!r}; choose one of {', '.join(MODELS)} "

@@ -6,7 +6,7 @@ from fisherem.em.f_step.dense import DISCRIMINANTS, discriminant_vectors, svd
 from fisherem.em.f_step.sparse_regression import sparse_regression
 from fisherem.em.f_step.sparse_svd import sparse_svd
 from fisherem.em.f_step.sparse_two_step import sparse_two_step
-from fisherem.em.f_step.step import SPARSE_METHODS, FStep
+from fisherem.em.f_step.step import SPARSE_STEPS, FStep
 from fisherem.em.problem import prepare
 from fisherem.solvers.l1_budget import kkt_violation
 from fisherem.solvers.penalized_svd import l1_unit_vector
@@ -102,7 +102,7 @@ def test_svd_method_is_the_penalised_svd_of_S_B_with_deflation(groups):
         M = M - (u @ M @ v) * np.outer(u, v)
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 @pytest.mark.parametrize("discriminant", DISCRIMINANTS)
 def test_a_share_of_one_is_the_dense_step(groups, method, discriminant):
     ours = between_of(*groups)
@@ -119,7 +119,7 @@ def test_the_limit_of_large_shares_is_the_dense_subspace(groups, method):
     assert principal_angle(nearly.loadings, svd(ours, 2)) < 1e-3
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_sparser_means_fewer_variables_and_orthonormal_axes(wine, method):
     X, y = wine
     ours = between_of(X, (y[:, None] == np.arange(3)).astype(float))
@@ -136,7 +136,7 @@ def test_sparser_means_fewer_variables_and_orthonormal_axes(wine, method):
     assert selected[-1] < 5
 
 
-@pytest.mark.parametrize("method", SPARSE_METHODS)
+@pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_one_share_per_axis(wine, method):
     X, y = wine
     ours = between_of(X, (y[:, None] == np.arange(3)).astype(float))
@@ -183,8 +183,8 @@ def test_scaled_penalty_is_that_of_standardised_predictors(method):
     T = (labels[:, None] == np.arange(3)).astype(float)
     # the axes that the lasso approximates are compared in standardised coordinates: b_j sd_j
     vectors = lambda between, d: discriminant_vectors(between, d)[0]  # noqa: E731
-    plain = SPARSE_METHODS[method](between_of(Z, T), 2, HALF, vectors)
-    scaled = SPARSE_METHODS[method](between_of(Z * scales, T), 2, HALF, vectors, scale_penalty=True)
+    plain = SPARSE_STEPS[method](between_of(Z, T), 2, HALF, vectors)
+    scaled = SPARSE_STEPS[method](between_of(Z * scales, T), 2, HALF, vectors, scale_penalty=True)
     np.testing.assert_allclose(scaled.loadings * scales[:, None], plain.loadings, atol=1e-3)
 
 
@@ -194,7 +194,7 @@ def test_l1_problems_meet_their_conditions_from_outside(groups, method):
     Y, T = groups
     ours = between_of(Y, T, ridge=1e-3)
     warm: dict = {}
-    result = SPARSE_METHODS[method](ours, 2, HALF, svd, warm=warm)
+    result = SPARSE_STEPS[method](ours, 2, HALF, svd, warm=warm)
     assert result.gap < 1e-6
     if method == "two-step":
         U = svd(ours, 2)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..._utils.register import Register
 from ...solvers.procrustes import nearest_orthonormal
 from .between import Between
 
@@ -79,8 +80,7 @@ def regression(between: Between, d: int) -> np.ndarray:
     return nearest_orthonormal(axes * (ratio / np.sqrt(within)))
 
 
-DISCRIMINANTS: dict[str, Callable[[Between, int], np.ndarray]] = {
-    "orthonormal": orthonormal,
-    "svd": svd,
-    "regression": regression,
-}
+# (between, d) -> U (r x at most d), orthonormal.
+DISCRIMINANTS: Register[Callable[[Between, int], np.ndarray]] = Register(
+    "discriminant", {"orthonormal": orthonormal, "svd": svd, "regression": regression}
+)

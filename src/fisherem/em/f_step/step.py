@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..._utils.register import Register
 from ...solvers.procrustes import independent_columns, nearest_orthonormal
+from .base import SparseStep
 from .between import Between
 from .dense import DISCRIMINANTS
 from .sparse_regression import sparse_regression
 from .sparse_svd import sparse_svd
 from .sparse_two_step import sparse_two_step
 
-__all__ = ["AXIS_WEIGHTS", "SPARSE_METHODS", "Axes", "FStep"]
+__all__ = ["AXIS_WEIGHTS", "SPARSE_STEPS", "Axes", "FStep"]
 
-SPARSE_METHODS = {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
+SPARSE_STEPS: Register[SparseStep] = Register(
+    "sparse step", {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
+)
 
 
 def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
@@ -29,7 +34,9 @@ def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
         return np.maximum(shares ** (ratio[0] / ratio), np.finfo(float).tiny)
 
 
-AXIS_WEIGHTS = {"equal": lambda shares, between, d: shares, "relevance": _by_relevance}
+AXIS_WEIGHTS: Register[Callable[[np.ndarray, Between, int], np.ndarray]] = Register(
+    "weighting of the axes", {"equal": lambda shares, between, d: shares, "relevance": _by_relevance}
+)
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,9 @@ class FStep:
         if self.method is None or np.all(self.sparsity == 1):
             axes = dense(between, self.d)
             return Axes(axes, dropped=tuple(range(axes.shape[1], self.d)))
+        assert self.sparsity is not None
         shares = AXIS_WEIGHTS[self.axis_weights](self.sparsity, between, self.d)
-        result = SPARSE_METHODS[self.method](
+        result = SPARSE_STEPS[self.method](
             between, self.d, shares, dense, scale_penalty=self.scale_penalty, warm=self._warm
         )
         kept = independent_columns(result.loadings)
