@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PART ?= all
 
-.PHONY: demo test lint docs reproduce bench bench-search bench-rivals bench-images bench-scale clean
+.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -23,6 +23,12 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Wheel and sdist into dist/; the tests then check those two files and run the demo from the wheel in a clean environment.
+package: $(VENV)/installed
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	FISHEREM_DIST=$(CURDIR)/dist $(BIN)/python -m pytest tests/test_package.py
 
 $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
