@@ -12,9 +12,11 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import Clustvarsel, SparseKMeans, compare, datasets
-from fisherem.model_selection.comparison import METHODS
+from fisherem.em.f_step.step import SPARSE_STEPS
+from fisherem.model_selection.comparison import methods
 from fisherem.model_selection.scoring import accuracy as matched_accuracy
 from fisherem.plots import SelectionDisplay
+from fisherem.rivals import RIVALS
 from tests.naive import accuracy
 
 
@@ -22,7 +24,7 @@ from tests.naive import accuracy
 def compared():
     X, y, _ = datasets.simulate_roles(200, random_state=0)
     frame = pd.DataFrame(X, columns=[f"v{j}" for j in range(12)])
-    names = [m for m in METHODS if m != "Clustvarsel"]
+    names = [m for m in methods() if m != "Clustvarsel"]
     return compare(frame, y, methods=names, n_clusters=4), y, names
 
 
@@ -61,9 +63,25 @@ def test_failures_are_rows_and_truth_is_optional(wine):
 
 
 def test_unknown_methods(wine):
-    with pytest.raises(ValueError, match=r"methods must be 'all', names among k-means, .*; got \['magic'\]"):
+    with pytest.raises(ValueError, match=r"'all', names among FisherEM, .* k-means, .*; got \['magic'\]"):
         compare(wine[0], methods=["magic"])
     assert list(compare(wine[0], methods="k-means").table["method"]) == ["k-means"]
+
+
+def test_names_match_whatever_their_case_blanks_and_hyphens(wine):
+    table = compare(wine[0], methods=["KMeans", "sparse-fisher-em SVD", "fisher em"]).table
+    assert list(table["method"]) == ["k-means", "SparseFisherEM svd", "FisherEM"]
+    assert list(compare(wine[0], methods=["kmeans", "K-Means"]).table["method"]) == ["k-means"]
+
+
+def test_columns_without_names_are_counted_from_1(wine):
+    assert list(compare(wine[0], methods="k-means").supports.index)[:2] == ["x1", "x2"]
+
+
+def test_every_registered_method_is_there():
+    assert list(methods()) == [
+        "FisherEM", *(f"SparseFisherEM {step}" for step in SPARSE_STEPS), *RIVALS
+    ]  # fmt: skip
 
 
 def test_matched_accuracy_is_the_naive_one():

@@ -11,28 +11,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import GaussianMixture
 
+from .._utils.wording import column_name
+from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
-from ..rivals import Clustvarsel, Selvarclust, SparseKMeans
+from ..rivals import RIVALS
 from .scoring import accuracy
 
-__all__ = ["METHODS", "Comparison", "compare"]
+__all__ = ["Comparison", "compare", "methods"]
 
-# Name -> estimator of (number of groups, random state). Ten starts for k-means and the mixture, as for FisherEM.
-METHODS: dict[str, Callable[[int, Any], Any]] = {
-    "k-means": lambda K, seed: KMeans(K, n_init=10, random_state=seed),
-    "GaussianMixture": lambda K, seed: GaussianMixture(K, n_init=10, random_state=seed),
-    "FisherEM": lambda K, seed: FisherEM(K, random_state=seed),
-    "SparseFisherEM two-step": lambda K, seed: SparseFisherEM(K, method="two-step", random_state=seed),
-    "SparseFisherEM regression": lambda K, seed: SparseFisherEM(K, method="regression", random_state=seed),
-    "SparseFisherEM svd": lambda K, seed: SparseFisherEM(K, method="svd", random_state=seed),
-    "SparseKMeans": lambda K, seed: SparseKMeans(K, random_state=seed),
-    "Clustvarsel": lambda K, seed: Clustvarsel(K, random_state=seed),
-    "Selvarclust": lambda K, seed: Selvarclust(K, ranking="lasso", random_state=seed),
-}
+# (n_clusters, random_state) -> an estimator that is not fitted.
+Make = Callable[[int, Any], Any]
+
+
+def methods() -> dict[str, Make]:
+    """Every method by name: FisherEM, a SparseFisherEM per sparse step, and the rivals, as the registers are now."""
+    found: dict[str, Make] = {"FisherEM": lambda K, seed: FisherEM(K, random_state=seed)}
+    found |= {f"SparseFisherEM {step}": _sparse(step) for step in SPARSE_STEPS}
+    return found | {name: rival.make for name, rival in RIVALS.items()}
+
+
+def _sparse(step: str) -> Make:
+    return lambda K, seed: SparseFisherEM(K, method=step, random_state=seed)
+
+
+def _key(name: str) -> str:
+    """Letters and digits, in one case: "kmeans", "K-Means" and "k-means" are one name."""
+    return "".join(c for c in str(name).casefold() if c.isalnum())
 
 
 @dataclass
@@ -58,8 +64,10 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     X : table (n x p), array or frame
     y : labels, optional
         For scoring only: with them the table has the accuracy (under the best matching) and the adjusted Rand index.
-    methods : "all", names of `METHODS`, or a mapping of names to estimators of your own
-        An estimator needs `fit` and `labels_` or `predict`; without `support_` it uses every variable.
+    methods : "all", names, or a mapping of names to estimators of your own
+        The names are FisherEM, "SparseFisherEM <method>" for each sparse step, and the registered rivals; case,
+        blanks and hyphens do not matter. An estimator of your own needs `fit` and `labels_` or `predict`; without
+        `support_` it uses every variable.
     n_clusters : int, default=3
         For the methods by name.
     random_state : int, default=0
@@ -68,7 +76,7 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     """
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
-    names = [f"x{j}" for j in range(np.shape(X)[1])] if columns is None else list(map(str, columns))
+    names = [column_name(j) for j in range(np.shape(X)[1])] if columns is None else list(map(str, columns))
     rows, labels, supports, models = [], {}, {}, {}
     for name, estimator in chosen.items():
         begin = time.perf_counter()
@@ -88,15 +96,18 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models)
 
 
-def _estimators(methods, n_clusters: int, seed) -> dict[str, Any]:
-    if isinstance(methods, Mapping):
-        return {str(name): clone(estimator) for name, estimator in methods.items()}
-    chosen = list(METHODS) if isinstance(methods, str) and methods == "all" else methods
-    chosen = [chosen] if isinstance(chosen, str) else list(chosen)
-    unknown = [m for m in chosen if m not in METHODS]
-    if unknown or not chosen:
-        raise ValueError(f"methods must be 'all', names among {', '.join(METHODS)}, or a mapping; got {methods!r}")
-    return {name: METHODS[name](n_clusters, seed) for name in chosen}
+def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
+    """The estimators to fit, by the name of their row."""
+    if isinstance(wanted, Mapping):
+        return {str(name): clone(estimator) for name, estimator in wanted.items()}
+    known = methods()
+    keys = {_key(name): name for name in known}
+    chosen = [wanted] if isinstance(wanted, str) else list(wanted)
+    chosen = list(known) if chosen == ["all"] else chosen
+    if not chosen or not all(_key(name) in keys for name in chosen):
+        raise ValueError(f"methods must be 'all', names among {', '.join(known)}, or a mapping; got {wanted!r}")
+    names = [name if name in known else keys[_key(name)] for name in chosen]
+    return {name: known[name](n_clusters, seed) for name in names}
 
 
 def _fit(estimator, X, p: int):
