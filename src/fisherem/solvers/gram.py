@@ -1,7 +1,10 @@
-"""Gram matrices of the l1 problems: p x p and positive definite, but not always written out.
+"""Gram matrices G of the l1 problems: p x p and positive definite, but not always written out.
 
-Each answers the three questions that an active-set solver asks: G times a sparse vector, the block of G on some
-variables, and the solution of that block's system.
+Each answers the questions of an active-set solver, with `active` the m indices of the variables in the set:
+
+    times(active, values)   out[j] = sum_{l in active} g[j, l] values[l]      values (m) or (m x c) -> (p) or (p x c)
+    solve(active, right)    G[active, active]^-1 right                        right (m) or (m x c) -> the same shape
+    diagonal()              out[j] = g[j, j]                                  (p)
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 class DenseGram:
-    """G written out. Factors of the last blocks are kept: alternations come back to the same active sets."""
+    """G written out (p x p). Factors of the last blocks are kept: alternations come back to the same active sets."""
 
     def __init__(self, matrix: np.ndarray):
         self.matrix = matrix
@@ -39,7 +42,7 @@ class DenseGram:
         return {"matrix": self.matrix, "p": self.p, "_factors": OrderedDict()}
 
     def times(self, active: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """out[j] = sum_{l in active} g[j, l] values[l] (values may have several columns)."""
+        """out[j] = sum_{l in active} g[j, l] values[l]."""
         return self.matrix[active].T @ values  # rows, as G is symmetric: contiguous to gather
 
     def solve(self, active: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -56,6 +59,7 @@ class DenseGram:
         return dpotrs(factor, right, lower=1)[0]
 
     def diagonal(self) -> np.ndarray:
+        """out[j] = g[j, j]."""
         return self.matrix.diagonal()
 
 
@@ -68,11 +72,13 @@ class LowRankGram:
         self.p = len(V)
 
     def times(self, active, values):
+        """out[j] = sum_{l in active} g[j, l] values[l], in O(p r)."""
         out = self.V @ ((self.e * (self.V[active].T @ values).T).T)
         out[active] += self.ridge * values
         return out
 
     def solve(self, active, right):
+        """G[active, active]^-1 right, by a system of the size of the set or of the rank, whichever is smaller."""
         Va = self.V[active]
         if len(active) <= len(self.e):
             block = (Va * self.e) @ Va.T
@@ -85,11 +91,12 @@ class LowRankGram:
         return (right - Va @ inner) / self.ridge
 
     def diagonal(self):
+        """out[j] = g[j, j]."""
         return np.einsum("jr,r,jr->j", self.V, self.e, self.V) + self.ridge
 
 
 class ScaledGram:
-    """D^-1 G D^-1: the Gram matrix of predictors divided by their scales."""
+    """D^-1 G D^-1 with D = diag(scale): the Gram matrix of predictors divided by their scales (p)."""
 
     def __init__(self, gram, scale: np.ndarray):
         self.gram, self.scale = gram, scale
@@ -99,11 +106,14 @@ class ScaledGram:
         return (array.T / scale).T
 
     def times(self, active, values):
+        """out[j] = sum_{l in active} g[j, l] / (scale[j] scale[l]) values[l]."""
         return self._divide(self.gram.times(active, self._divide(values, self.scale[active])), self.scale)
 
     def solve(self, active, right):
+        """(D^-1 G D^-1)[active, active]^-1 right."""
         scale = self.scale[active]
         return (self.gram.solve(active, (right.T * scale).T).T * scale).T
 
     def diagonal(self):
+        """out[j] = g[j, j] / scale[j]^2."""
         return self.gram.diagonal() / self.scale**2

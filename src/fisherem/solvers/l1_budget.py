@@ -10,6 +10,7 @@ Across EM iterations the active set hardly changes: `solve` first tries the set 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 import numpy as np
 
@@ -19,9 +20,20 @@ __all__ = ["L1Solution", "kkt_violation", "solve"]
 _TIE = 1e-10
 
 
+class _Event(Enum):
+    """What ends a linear piece of the path."""
+
+    LEAVES = auto()  # an active coefficient reaches 0
+    JOINS = auto()  # an inactive variable's correlation reaches lambda
+    BUDGET = auto()  # |b|_1 reaches the budget: the solution
+    UNBOUND = auto()  # lambda reaches 0, the least-squares solution: the budget does not bind
+
+
 @dataclass
 class L1Solution:
-    coefficients: np.ndarray
+    """The minimiser, with the measure of its optimality."""
+
+    coefficients: np.ndarray  # b (p)
     multiplier: float  # lambda of the equivalent penalty lambda |b|_1; 0 when the budget does not bind
     gap: float  # kkt_violation, relative to max|g|
     n_steps: int
@@ -30,7 +42,7 @@ class L1Solution:
 
 
 def kkt_violation(gram, g: np.ndarray, b: np.ndarray, multiplier: float) -> float:
-    """The largest violation of the optimality conditions, relative to max|g|.
+    """The largest violation of the optimality conditions by b (p), relative to max|g|.
 
     G b - g + lambda sign(b) = 0 where b is not 0, and |G b - g| <= lambda elsewhere.
     """
@@ -44,7 +56,20 @@ def kkt_violation(gram, g: np.ndarray, b: np.ndarray, multiplier: float) -> floa
 def solve(
     gram, g: np.ndarray, budget: float, *, warm: np.ndarray | None = None, max_steps: int | None = None
 ) -> L1Solution:
-    """The minimiser under the budget. `warm`: a solution of a nearby problem, whose signs are tried first."""
+    """argmin 1/2 b'Gb - g'b subject to |b|_1 <= budget.
+
+    Parameters
+    ----------
+    gram : DenseGram, LowRankGram or ScaledGram
+        G (p x p), by the products and solutions that it offers.
+    g : (p,)
+    budget : float
+        0 or less gives b = 0.
+    warm : (p,) or None
+        The solution of a nearby problem: its signs are tried before the path is followed.
+    max_steps : int or None
+        Limit of the steps along the path; None is 8 p.
+    """
     if budget <= 0 or not np.any(g):
         return L1Solution(np.zeros(gram.p), float(np.abs(g).max(initial=0.0)), 0.0, 0, np.zeros(0, int))
     if warm is not None and np.any(warm):
@@ -93,6 +118,7 @@ def _refine(gram, g, budget, warm) -> L1Solution | None:
 
 
 def _homotopy(gram, g, budget, max_steps) -> L1Solution:
+    """Follow the path from b = 0 to the budget, or to lambda = 0 where the budget does not bind."""
     b = np.zeros(gram.p)
     correlation = g.astype(float).copy()  # c = g - G b; on the path |c_A| = lambda
     first = int(np.argmax(np.abs(correlation)))
@@ -116,15 +142,15 @@ def _homotopy(gram, g, budget, max_steps) -> L1Solution:
             steps[inside | ~(steps > multiplier * _TIE)] = np.inf
         joining = np.minimum(up, down)
         crossing[~(crossing > multiplier * _TIE)] = np.inf
-        to_join, to_zero = float(joining.min()), float(crossing.min())
-        length = min(to_budget, to_join, to_zero, multiplier)
+        to_zero = float(crossing.min())
+        event, length = _next_event(to_zero, float(joining.min()), to_budget, multiplier)
         b[active] += length * direction
         correlation -= length * slope
         multiplier -= length
         history.append(multiplier)
-        if length in (to_budget, multiplier + length) and length < min(to_join, to_zero):
+        if event in (_Event.BUDGET, _Event.UNBOUND):
             break
-        if to_zero <= to_join:
+        if event is _Event.LEAVES:
             gone = active[crossing == to_zero]
             b[gone] = 0.0
             inside[gone] = False
@@ -136,6 +162,21 @@ def _homotopy(gram, g, budget, max_steps) -> L1Solution:
         if not len(active):
             break
     return _polish(gram, g, budget, b, multiplier, len(history) - 1, history)
+
+
+def _next_event(to_zero: float, to_join: float, to_budget: float, multiplier: float) -> tuple[_Event, float]:
+    """The event that comes first along the path, and how far lambda falls until then.
+
+    Where several coincide, the active set changes before the path ends, and variables leave before others join.
+    """
+    lengths = {
+        _Event.LEAVES: to_zero,
+        _Event.JOINS: to_join,
+        _Event.BUDGET: to_budget,
+        _Event.UNBOUND: multiplier,
+    }
+    event = min(lengths, key=lengths.__getitem__)
+    return event, lengths[event]
 
 
 def _polish(gram, g, budget, b, multiplier, n_steps, history) -> L1Solution:

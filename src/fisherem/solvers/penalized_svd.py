@@ -2,8 +2,8 @@
 
     maximise  u'Mv   subject to  |u|_2 <= 1, |v|_2 <= 1, |u|_1 <= bound        M = L R' with L, R of p x m
 
-by alternation: v = M'u normalised, u = soft-thresholded Mv normalised. Each half is solved exactly, so u'Mv never
-decreases.
+by alternation: v = M'u normalised, u = soft-thresholded Mv normalised. Each half-step is solved exactly, so u'Mv
+never decreases.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ __all__ = ["PenalizedSVD", "l1_unit_vector", "penalized_svd"]
 
 @dataclass
 class PenalizedSVD:
-    u: np.ndarray
-    v: np.ndarray
+    """The first penalised pair of singular vectors, with the measure of its optimality."""
+
+    u: np.ndarray  # (p,), sparse
+    v: np.ndarray  # (p,)
     value: float  # u'Mv
     gap: float  # |u - next u|_2 after the last sweep: 0 at a stationary point
-    history: list[float] = field(default_factory=list)
+    history: list[float] = field(default_factory=list)  # u'Mv after each sweep
 
 
 def l1_unit_vector(a: np.ndarray, bound: float) -> np.ndarray:
-    """argmax u'a subject to |u|_2 <= 1, |u|_1 <= bound: soft(a, delta) normalised, delta found exactly.
+    """argmax u'a subject to |u|_2 <= 1, |u|_1 <= bound, for a (p): soft(a, delta) normalised, delta found exactly.
 
     With the k largest |a| kept, |soft|_1 = bound |soft|_2 is a quadratic equation in delta; k is the one whose root
     lies between the k-th and the (k+1)-th largest value.
@@ -95,7 +97,18 @@ def penalized_svd(
     tol: float = 1e-8,
     max_iter: int = 500,
 ) -> PenalizedSVD:
-    """The first penalised pair of M = L R', started at the unpenalised one, or at `warm` where that is better."""
+    """argmax u'Mv subject to |u|_2 <= 1, |v|_2 <= 1, |u|_1 <= bound, with M = L R'.
+
+    Parameters
+    ----------
+    L, R : (p, m)
+    bound : float
+        1 keeps one variable, sqrt(p) all of them.
+    warm : (p,) or None
+        A starting point for u, taken where it is better than the unpenalised one.
+    tol, max_iter : float and int
+        Stop when u moves by no more than `tol` in a sweep, or after `max_iter` sweeps.
+    """
     left, right = np.linalg.qr(L, mode="r"), np.linalg.qr(R)
     _, _, vt = np.linalg.svd(left @ right[1].T)
     v = right[0] @ vt[0]

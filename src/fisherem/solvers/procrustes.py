@@ -1,4 +1,4 @@
-"""The nearest orthonormal matrix (Proposition 2), with the loss of rank that it would otherwise hide."""
+"""The nearest orthonormal matrix (Proposition 2), and the check for lost rank that must come before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RANK_TOLERANCE = 1e-3
 
 
 def independent_columns(B: np.ndarray, tolerance: float = RANK_TOLERANCE) -> np.ndarray:
-    """Indices of the columns of B (p x d) that add a direction to the columns before them."""
+    """Indices of the columns of B (p x d) that add a direction to the columns before them; all d at full rank."""
     kept: list[int] = []
     basis = np.zeros((len(B), 0))
     for j in range(B.shape[1]):
@@ -30,7 +30,7 @@ def independent_columns(B: np.ndarray, tolerance: float = RANK_TOLERANCE) -> np.
 
 
 def nearest_orthonormal(B: np.ndarray) -> np.ndarray:
-    """argmin |B - U|_F subject to U'U = I: U = uv' of the SVD of B (p x d, full rank)."""
+    """argmin |B - U|_F over U (p x d) subject to U'U = I: U = uv' of the SVD of B (p x d, full rank)."""
     rows = np.flatnonzero(B.any(axis=1))  # zero rows stay zero; the SVD need not see them
     u, _, vt = np.linalg.svd(B[rows], full_matrices=False)
     U = np.zeros_like(B)
