@@ -126,7 +126,7 @@ def test_a_little_better_separated_is_not_enough(monkeypatch):
     model = SparseFisherEM(3, random_state=0).fit(X)
     assert (model.model_, SparseFisherEM(3, random_state=0).fit(X).model_) == ("AB", "DkBk")
     assert model_words(model) == (
-        "chosen, since DkBk separates the groups hardly better: Fisher's criterion 2.000 against 2.019"
+        "chosen because DkBk separates the groups only slightly better: Fisher's criterion 2.000 against 2.019"
     )
 
 

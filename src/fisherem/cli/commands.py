@@ -99,9 +99,10 @@ def _write(folder, fitted, model, table, X, scaler, scores):
     """All files of a fit; returns the summary."""
     from sklearn.pipeline import make_pipeline
 
+    from .._utils.atomic import output_folder
     from ..persistence import save
     from ..reports import report
-    from ..reports.summary import criteria_table, labels_table, output_folder, summary, variables_table
+    from ..reports.summary import criteria_table, labels_table, summary, variables_table
 
     with output_folder(folder) as new:
         labels_table(model, X, table.ids).to_csv(new / "labels.csv", index=False)
@@ -158,7 +159,7 @@ def _show(result: dict, notes, as_json: bool, quiet: bool) -> None:
 def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, output,
         as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
-    from ..reports.summary import output_folder
+    from .._utils.atomic import output_folder
 
     quiet_warnings()
     with output_folder(output):  # fail before the work if the folder cannot be written
@@ -184,8 +185,8 @@ def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, m
 def search(data, id_column, label_column, drop, clusters, models, criterion, joint, checkpoint, scale, method, n_init,
            seed, jobs, output, as_json, quiet):  # fmt: skip
     """Choose the number of groups, the model and the sparsity for the table DATA."""
+    from .._utils.atomic import output_folder
     from ..model_selection.search import ModelSearch
-    from ..reports.summary import output_folder
 
     quiet_warnings()
     with output_folder(output):
@@ -235,7 +236,7 @@ def predict(model_file, data, id_column, label_column, drop, output, as_json, qu
     labels = labels_table(model, _matched(model, table, data), table.ids)
     with atomic_file(output) as file:
         labels.to_csv(file, index=False)
-    sizes = np.bincount(labels["cluster"]).tolist()
+    sizes = np.bincount(labels["cluster"] - 1).tolist()  # groups are counted from 1 in files
     if as_json:
         click.echo(json.dumps({"rows": len(labels), "sizes": sizes, "file": str(output)}))
     elif not quiet:

@@ -33,9 +33,9 @@ __all__ = ["segment"]
 def segment(image, clusters, sparsity, model, method, bands, mask, spatial, normalise, standardise, variable, shape,
             seed, output, as_json, quiet):  # fmt: skip
     """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
+    from .._utils.atomic import output_folder
     from ..images import read
     from ..images import segment as run
-    from ..reports.summary import output_folder
 
     quiet_warnings()
     cube = read(image, variable=variable, shape=_shape(shape))
