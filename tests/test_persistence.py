@@ -1,3 +1,4 @@
+import json
 import pickle
 import zipfile
 from pathlib import Path
@@ -6,11 +7,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, load, save
+import fisherem
+from fisherem import (
+    Clustvarsel,
+    FisherEM,
+    ModelSearch,
+    SelectDiscriminative,
+    Selvarclust,
+    SparseFisherEM,
+    SparseKMeans,
+    load,
+    save,
+)
 from fisherem.persistence import ModelFileError
+from fisherem.rivals import RIVALS
 
 KEPT = Path(__file__).parent / "files"
 
@@ -62,6 +76,73 @@ def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
     path = tmp_path / "old.skops"
     skops.io.dump({"format": 1, "fisherem": "0.0.9", "model": model}, path)
     assert load(path).axis_weights == "equal"
+
+
+def as_of_old(path, cls, home):
+    """Rewrite a model file as one of version 0.1.0, whose schema names a class by the module it was in."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    now = json.dumps({"__class__": cls, "__module__": "fisherem"})[1:-1]
+    schema = json.dumps(json.loads(content["schema.json"]))
+    assert now in schema
+    content["schema.json"] = schema.replace(now, now.replace('"fisherem"', f'"{home}"')).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("model", "home"),
+    [
+        (FisherEM(n_init=1, random_state=0), "fisherem.estimators"),
+        (SelectDiscriminative(SparseFisherEM(n_init=1, random_state=0)), "fisherem.selection"),
+        (Clustvarsel(3, models=("EEI",), random_state=0), "fisherem.rivals.clustvarsel"),
+        (Selvarclust(3, ranking="lasso", models=("EEI",), random_state=0), "fisherem.rivals.selvarclust"),
+        (SparseKMeans(3, bound=2.0, random_state=0), "fisherem.rivals.sparse_kmeans"),
+    ],
+)
+def test_old_files_name_classes_by_the_modules_they_were_in(frame, tmp_path, model, home):
+    path = save(model.fit(frame), tmp_path / "old.skops")
+    as_of_old(path, type(model).__name__, home)
+    back = load(path)
+    assert type(back) is type(model)
+    np.testing.assert_array_equal(back.transform(frame), model.transform(frame))
+
+
+def test_public_classes_say_that_they_live_in_the_package():
+    """Model files name them by that, wherever their module goes."""
+    classes = [c for c in (getattr(fisherem, name) for name in fisherem.__all__) if isinstance(c, type)]
+    assert {FisherEM, SparseFisherEM, SelectDiscriminative, ModelSearch, Clustvarsel} <= set(classes)
+    saved = [c for c in classes if issubclass(c, BaseEstimator)]
+    assert {c.__module__ for c in saved} == {"fisherem"}
+    for cls in saved:
+        assert getattr(fisherem, cls.__qualname__) is cls
+
+
+def test_classes_of_rivals_may_be_saved():
+    names = {f"{rival.cls.__module__}.{rival.cls.__qualname__}" for rival in RIVALS.values() if rival.cls}
+    assert names == {"fisherem.SparseKMeans", "fisherem.Clustvarsel", "fisherem.Selvarclust"}
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_every_rival_can_be_saved(name, frame, tmp_path):
+    X = frame.iloc[:, :4]
+    model = RIVALS[name].make(2, 0).fit(X)
+    back = load(save(model, tmp_path / "rival.skops"))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    assert vars(back).keys() == vars(model).keys()
+    for frame_name in ("path_", "gap_"):
+        if hasattr(model, frame_name):
+            pd.testing.assert_frame_equal(getattr(back, frame_name), getattr(model, frame_name))
+
+
+def test_frames_are_kept_wherever_they_are(frame, tmp_path):
+    inner = SelectDiscriminative(Clustvarsel(2, models=("EEI",))).fit(frame)
+    pipeline = make_pipeline(StandardScaler(), inner)
+    path = inner.estimator_.path_
+    back = load(save(pipeline, tmp_path / "frame.skops"))
+    pd.testing.assert_frame_equal(back[-1].estimator_.path_, path)
+    assert inner.estimator_.path_ is path  # saving changes nothing
 
 
 class Evil:

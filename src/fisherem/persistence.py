@@ -1,17 +1,22 @@
 """Model files: written with skops, which stores data and names of types, and never executes anything it reads.
 
-Only the types below, and those that skops itself knows to be harmless, are loaded; any other is refused by its name.
+Loaded are the types that skops itself knows to be harmless, our estimators and the classes of the registered rivals;
+any other is refused by its name.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
+from sklearn.base import BaseEstimator
 
 import fisherem
 
@@ -39,7 +44,7 @@ def save(model, path) -> Path:
     """
     import skops.io
 
-    model = getattr(model, "best_estimator_", model)
+    model = _with_packed_frames(getattr(model, "best_estimator_", model))
     path = Path(path)
     content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
     untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_trusted())
@@ -80,17 +85,57 @@ def load(path):
             f"{path}: written by fisherem {content.get('fisherem')}, whose format this version ({__version__}) "
             "does not know: upgrade fisherem"
         )
-    return _with_defaults(content["model"])
+    return _with_defaults(_with_frames(content["model"]))
 
 
 def _trusted() -> list[str]:
-    """Types of this package, registered rivals included, that a model file may hold beside what skops knows."""
+    """Names of the types, beside those that skops knows, that a model file may hold: ours and the rivals' classes."""
     from .estimators import FisherEM, SparseFisherEM
     from .model_selection.select_variables import SelectDiscriminative
-    from .rivals import Clustvarsel, Selvarclust, SparseKMeans
+    from .rivals import RIVALS
 
-    classes = [FisherEM, SparseFisherEM, SelectDiscriminative, SparseKMeans, Clustvarsel, Selvarclust]
-    return [f"{cls.__module__}.{cls.__qualname__}" for cls in classes]
+    rivals = [rival.cls for rival in RIVALS.values() if rival.cls is not None]
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (FisherEM, SparseFisherEM, SelectDiscriminative, *rivals)]
+
+
+# A dict with this key stands for a data frame in a file: skops has no form for one.
+_FRAME = "__frame__"
+
+
+def _with_packed_frames(value):
+    """`value` with a dict of columns in place of every data frame in it, such as the path of Clustvarsel."""
+    if isinstance(value, pd.DataFrame):
+        columns = {str(name): value[name].tolist() for name in value}
+        return {_FRAME: columns, "dtypes": [str(d) for d in value.dtypes], "index": value.index.tolist()}
+    return _inside(value, _with_packed_frames)
+
+
+def _with_frames(value):
+    """The opposite of `_with_packed_frames`."""
+    if isinstance(value, dict) and _FRAME in value:
+        columns = zip(value[_FRAME].items(), value["dtypes"], strict=True)
+        series = {name: pd.Series(cells, value["index"], dtype=dtype) for (name, cells), dtype in columns}
+        return pd.DataFrame(series, value["index"])
+    return _inside(value, _with_frames)
+
+
+def _inside(value, change: Callable):
+    """`value` with `change` applied to what an estimator, dict, list or tuple holds; itself if nothing changes."""
+    if type(value) in (list, tuple):
+        parts = [change(part) for part in value]
+        return type(value)(parts) if any(new is not old for new, old in zip(parts, value, strict=True)) else value
+    estimator = isinstance(value, BaseEstimator)
+    if not estimator and type(value) is not dict:
+        return value
+    held = vars(value) if estimator else value
+    changed = {name: new for name, part in held.items() if (new := change(part)) is not part}
+    if not changed:
+        return value
+    if not estimator:
+        return held | changed
+    other = copy.copy(value)
+    vars(other).update(changed)
+    return other
 
 
 def _with_present_homes(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .._utils.public import public
 from ..rows.threads import n_threads
 from ..tables.checking import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer, one_blas_thread
+from .base import SelectingClusterer, on_one_blas_thread
 from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
 from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
@@ -63,8 +63,8 @@ class MixtureSelector(SelectingClusterer):
         mixture = search.mixture if chosen else one_group(len(search.subsets.X))
         assert mixture.means is not None
         self.support_ = np.isin(np.arange(p), chosen)
-        self._mixture: Mixture = mixture
         self._shift = search.subsets.centre[chosen]
+        self._shifted_means = mixture.means  # plain arrays only: model files hold no types of ours but estimators
         self.labels_ = mixture.labels
         self.n_clusters_ = len(mixture.means)
         self.model_ = mixture.shape
@@ -83,7 +83,10 @@ class MixtureSelector(SelectingClusterer):
 
     def _joint(self, X) -> np.ndarray:
         kept = self._get_support_mask()
-        return log_densities(self._table(X, reset=False)[:, kept] - self._shift, self._mixture)
+        mixture = Mixture(
+            self.bic_, proportions=self.weights_, means=self._shifted_means, covariances=self.covariances_
+        )
+        return log_densities(self._table(X, reset=False)[:, kept] - self._shift, mixture)
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K)."""
@@ -166,7 +169,7 @@ class Clustvarsel(MixtureSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @one_blas_thread
+    @on_one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X; `y` is ignored."""
         check_one_of("direction", self.direction, DIRECTIONS)
