@@ -6,14 +6,18 @@ from math import erf, sqrt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.mixture import GaussianMixture
 
 from fisherem import SparseFisherEM, datasets
 from fisherem.experiments import protocols, reading, table1, table2, table3, table4
 from fisherem.experiments.jobs import Job
-from fisherem.experiments.paper import BAYES_ERRORS, DATA, METHODS, SPARSE, TABLE_2, TABLE_3
+from fisherem.experiments.methods import methods, rivals
+from fisherem.experiments.paper import BAYES_ERRORS, DATA, SPARSE, TABLE_1, TABLE_2, TABLE_3, TABLE_4
 from fisherem.experiments.plan import FULL, QUICK
 from fisherem.experiments.written import cell, markdown, signed
+from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 from fisherem.model_selection.scoring import accuracy
+from fisherem.rivals import RIVALS, Rival
 
 TINY = replace(QUICK, data=("iris",), n_starts=2, models=("DkBk", "AkB"), levels=(0.1, 1.0))
 
@@ -29,21 +33,62 @@ def test_the_bayes_errors_are_those_of_the_best_rule():
 
 
 def test_the_paper_is_there_whole():
-    assert all(set(part) == set(METHODS) for part in TABLE_2.values())
+    printed = {"k-means", "sparse k-means", "Clustvarsel", "Selvarclust", "sparseFEM-1", "sparseFEM-2", "sparseFEM-3"}
+    assert all(set(part) == printed for part in TABLE_2.values())
+    assert printed == {rival.paper_name for rival in rivals().values() if rival.paper_name} | set(SPARSE)
+    assert set(TABLE_4) == printed - {"k-means"}
     assert len(TABLE_2) == 4
     assert len(TABLE_3) == 7
     assert all(len(part) == 6 for part in TABLE_3.values())
     assert FULL.replications == 25
     assert FULL.n_starts == 20
+    assert FULL.models == tuple(TABLE_1)
     assert len(FULL.models) == 12
     assert set(FULL.data) == set(DATA)
 
 
 def test_table_1_differs_only_where_the_printed_counts_contradict_their_formulas():
     found = table1.table()
-    assert len(found) == 21
-    assert list(found["model"][found["difference"] != 0]) == ["Mixt-PPCA", "PGMM-CUU"]
+    printed = found.dropna(subset="paper")
+    assert len(printed) == 21
+    assert list(printed["model"][printed["difference"] != 0]) == ["Mixt-PPCA", "PGMM-CUU"]
     assert "19 of 21" in reading.of_table_1(found)[0]
+
+
+def test_table_1_leaves_the_cell_of_a_model_empty_that_the_paper_does_not_have():
+    new = DLM(CovarianceShape("X", "xi", lambda K, d: 2, lambda c, p: c), MODELS["AB"].noise)
+    with MODELS.having("XB", new):
+        found = table1.table()
+        row = found.set_index("model").loc["DLM[xi beta]"]
+        assert row["ours"] == MODELS["AB"].n_parameters(4, 100, 3) + 1
+        assert pd.isna(row["paper"])
+        assert "| DLM[xi beta] |  | 312 |  |" in markdown(table1.shown(found))
+        assert "19 of 21" in reading.of_table_1(found)[0]
+        assert "xi" not in " ".join(reading.of_table_1(found))
+
+
+def test_a_rival_that_the_paper_does_not_have_is_run_beside_the_others():
+    halves = Rival("halves", lambda K, seed: GaussianMixture(K, covariance_type="diag", random_state=seed))
+    with RIVALS.having("halves", halves):
+        assert methods().index("halves") < methods().index("sparseFEM-1")
+        plan = replace(TINY, replications=1)
+        (small,) = (job for job in table2.jobs(plan) if job.arguments[:3] == (30, 1.7, "halves"))
+        (third,) = (job for job in table3.rival_jobs(plan) if job.arguments[1] == "halves")
+        records = {small: small(), third: third()}
+        second = table2.table(plan, records).set_index(["n", "mu", "method"]).loc[(30, 1.7, "halves")]
+        X, y = datasets.simulate(30, 1.7, random_state=0)
+        expected = 1 - accuracy(y, GaussianMixture(3, covariance_type="diag", random_state=0).fit(X).predict(X))
+        assert second["error"] == pytest.approx(expected)
+        assert np.isnan(second["paper_error"])
+        row = table3.table(plan, records).set_index("method").loc["halves"]
+        assert row["accuracy"] > 0.5
+        assert row["variables"] == 4
+        for shown in (table2.shown(table2.table(plan, records)), table3.shown(table3.table(plan, records))):
+            assert "halves" in markdown(shown)
+        timed = table4.table(plan, {})
+        assert np.isnan(timed.set_index("method").loc["halves", "paper_seconds"])
+        assert any(job.arguments[0] == "halves" for job in table4.jobs(plan))
+    assert "halves" not in methods()
 
 
 def test_table_2_is_mean_and_deviation_of_the_replications():

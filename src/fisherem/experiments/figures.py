@@ -15,7 +15,8 @@ from ..plots.projection import ProjectionDisplay
 from ..plots.search import PathDisplay
 from ..plots.selection import SelectionDisplay
 from .jobs import Job
-from .paper import DATA, RIVALS, SPARSE
+from .methods import rivals
+from .paper import DATA, SPARSE
 from .plan import Plan
 from .protocols import prepared
 from .table3 import available, default_job, rival_job
@@ -32,7 +33,7 @@ def jobs(plan: Plan) -> list[Job]:
     if available(plan).get(_DIGITS, "not in this plan"):
         return []
     return [
-        *(rival_job(plan, _DIGITS, method) for method in RIVALS),
+        *(rival_job(plan, _DIGITS, method) for method in rivals()),
         *(default_job(plan, _DIGITS, method) for method in SPARSE),
     ]
 

@@ -16,8 +16,9 @@ MOST_VARIABLES = {"usps358": 16}
 
 
 def of_table_1(numbers: pd.DataFrame) -> list[str]:
-    off = numbers[numbers["difference"] != 0]
-    lines = [f"{len(numbers) - len(off)} of {len(numbers)} counts are the paper's."]
+    printed = numbers.dropna(subset="paper")
+    off = printed[printed["difference"] != 0]
+    lines = [f"{len(printed) - len(off)} of {len(printed)} counts are the paper's."]
     if len(off):
         what = ", ".join(f"{r.model} ({r.ours} where {r.paper} is printed)" for r in off.itertuples())
         lines.append(f"The others, {what}: the printed numbers do not follow from the paper's own formulas.")

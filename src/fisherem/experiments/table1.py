@@ -1,4 +1,4 @@
-"""Table 1: free parameters of the twelve DLM models and of nine others."""
+"""Table 1: free parameters of the DLM models, the paper's twelve and any other, and of nine models of others."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ __all__ = ["shown", "table"]
 
 
 def table(K: int = 4, p: int = 100) -> pd.DataFrame:
-    """Counts for d = K - 1, beside the printed ones."""
+    """Counts for d = K - 1, beside the printed ones; those of models that the paper does not have are missing."""
     d = K - 1
-    rows = [(m.paper_name, TABLE_1[name], m.n_parameters(K, p, d)) for name, m in MODELS.items()]
-    rows += [(name, TABLE_1_OTHERS[name], count(K, p, d)) for name, count in OTHER_MODELS.items()]
+    rows = [(m.paper_name, TABLE_1.get(name), m.n_parameters(K, p, d)) for name, m in MODELS.items()]
+    rows += [(name, TABLE_1_OTHERS.get(name), count(K, p, d)) for name, count in OTHER_MODELS.items()]
     found = pd.DataFrame(rows, columns=["model", "paper", "ours"])
+    found["paper"] = found["paper"].astype("Int64")
     found["difference"] = found["ours"] - found["paper"]
     return found
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
-    return numbers
+    """The table as texts; empty where the paper prints nothing."""
+    return numbers.astype(object).where(numbers.notna(), "")

@@ -11,7 +11,8 @@ import pandas as pd
 
 from .. import datasets
 from .jobs import Job
-from .paper import DATA, METHODS, RIVALS, SPARSE, TABLE_3
+from .methods import methods, rivals
+from .paper import DATA, SPARSE, TABLE_3
 from .plan import Plan
 from .protocols import default_call, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
@@ -86,7 +87,7 @@ def first_jobs(plan: Plan) -> list[Job]:
 
 def rival_jobs(plan: Plan) -> list[Job]:
     """The rivals; those that may need all of their time come last."""
-    return [rival_job(plan, name, method) for method in RIVALS for name in _names(plan)]
+    return [rival_job(plan, name, method) for method in rivals() for name in _names(plan)]
 
 
 def _mean_bic(record: dict) -> float:
@@ -148,7 +149,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
     """A row per data set and method."""
     rows = []
     for data, missing in available(plan).items():
-        for method in METHODS:
+        for method in methods():
             (paper, sd), variables = TABLE_3.get(data, {}).get(method, ((np.nan, np.nan), np.nan))
             row = {
                 "data": data, "method": method, "paper": paper, "paper_sd": np.nan if sd is None else sd,
@@ -207,7 +208,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
                 _with(r["default"], r["default_variables"]), search,
             )
         )  # fmt: skip
-        if r["method"] == METHODS[-1] and r["data"] == "wine":
+        if r["method"] == methods()[-1] and r["data"] == "wine":
             rows.append(("chironomus", "all", "", "the data are not publicly available", "", "", "", "", ""))
     columns = (
         "data", "method", "paper", "the paper's protocol", "model, level", "difference", "reading",

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
+from .methods import rivals
 from .paper import TABLE_4
 from .plan import Plan
 from .protocols import timing
@@ -31,13 +32,19 @@ def product_job() -> Job:
     return Job(matrix_product, (2000,))
 
 
+def _timed() -> list[str]:
+    """The paper's methods, then the rivals that it does not have."""
+    return [*TABLE_4, *(name for name, rival in rivals().items() if rival.paper_name is None)]
+
+
 def jobs(plan: Plan) -> list[Job]:
-    return [product_job(), *(Job(timing, (method, plan.seed), plan.seconds) for method in TABLE_4)]
+    return [product_job(), *(Job(timing, (method, plan.seed), plan.seconds) for method in _timed())]
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
     rows = []
-    for method, paper in TABLE_4.items():
+    for method in _timed():
+        paper = TABLE_4.get(method, np.nan)
         record = records.get(Job(timing, (method, plan.seed)), {"failed": "not run"})
         seconds = record.get("fit_seconds", np.nan)
         rows.append(
