@@ -23,7 +23,7 @@ __all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
 
 
 def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
-    """One number of groups, or several (each at least 2) to choose from; all supported by the rows."""
+    """`n_clusters` as a tuple: one number, or several (each at least 2), checked against the table (n x p)."""
     single = isinstance(n_clusters, (numbers.Number, str)) or n_clusters is None
     counts = (n_clusters,) if single else tuple(n_clusters)
     if not counts:
@@ -55,7 +55,7 @@ class MixtureSelector(SelectingClusterer):
         return Search(subsets, Regressions(table), candidates, self.max_steps)
 
     def _adopt(self, search: Search, strategy) -> None:
-        """Run the search and copy what it found; one group needs no search, as no variable makes it."""
+        """Run the search and copy what it found; with one group there is nothing to search for."""
         if search.subsets.family.n_clusters != (1,):
             strategy(search)
         p = self.n_features_in_
@@ -89,13 +89,13 @@ class MixtureSelector(SelectingClusterer):
         return log_densities(self._table(X, reset=False)[:, kept] - self._shift, mixture)
 
     def predict_proba(self, X):
-        """Posterior probabilities of the groups (n x K)."""
+        """Posterior probabilities of the groups for the rows of X (n x p): (n x K)."""
         joint = self._joint(X)
         T = np.exp(joint - joint.max(axis=1, keepdims=True))
         return T / T.sum(axis=1, keepdims=True)
 
     def predict(self, X):
-        """The most probable group of each row."""
+        """The most probable group of each row of X (n x p): (n,)."""
         return self._joint(X).argmax(axis=1)
 
 
@@ -104,28 +104,30 @@ class Clustvarsel(MixtureSelector):
     """Cluster rows by a Gaussian mixture on the variables that a stepwise search by BIC selects.
 
     A variable j is judged against the chosen ones S by BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R): "it
-    clusters" against "it is explained by regression on R", R being the subset of S that its own BIC selects. Every
-    mixture starts from Ward's clustering of its own variables, so the result does not depend on chance.
+    clusters" against "it is explained by regression on R", where R is the subset of S selected by the BIC of that
+    regression. Every mixture starts from Ward's clustering of its own variables, so nothing is left to chance.
 
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several of which every subset takes the best by BIC. 1 alone has no groups, and
-        nothing is selected.
+        The number of groups, or several, of which every subset takes the best by BIC. With 1 alone there are no
+        groups, and nothing is selected.
     direction : {"forward", "backward", "headlong"}, default="forward"
-        Greedy from none or from all, adding and removing in turn; or forward taking the first variable that improves.
+        Greedy from no variables or from all, adding and removing in turn; "headlong" is forward, but takes the first
+        variable that improves.
     models : "all" or names, default="all"
         Covariance shapes, of which every subset takes the best by BIC: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
         VEV, EVV, VVV (mclust's names; its EVE and VVE, which have no closed form, are left out), or scikit-learn's
-        "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables name a few.
+        "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables, name only a few.
     max_iter, tol : int and float, default=200 and 1e-5
         Limits of each EM: iterations, and the change of the log-likelihood relative to its size.
     max_steps : int, default=1000
-        The limit of recorded steps of the search.
+        The largest number of recorded steps of the search.
     random_state : None
-        For the sake of the interface: nothing is drawn.
+        Part of the common interface; nothing is drawn at random.
     n_jobs : int or None
-        Processes over candidates, started only where they pay; None means all cores. Does not change the result.
+        Processes over candidates, started only where they save time; None means all cores. The result does not depend
+        on it.
 
     Attributes
     ----------
@@ -139,12 +141,12 @@ class Clustvarsel(MixtureSelector):
     model_ : str
         The covariance shape.
     bic_ : float
-        Of the mixture on the selected variables.
+        The BIC of the mixture on the selected variables.
     n_iter_ : int
         Iterations of its EM.
     weights_ : (K,)
     means_ : (K, m)
-        Of the m selected variables.
+        Means of the groups in the m selected variables.
     covariances_ : (K, m, m)
     """
 
@@ -171,7 +173,7 @@ class Clustvarsel(MixtureSelector):
 
     @on_one_blas_thread
     def fit(self, X, y=None):
-        """Fit to the rows of X; `y` is ignored."""
+        """Fit to the rows of X (n x p); `y` is ignored."""
         check_one_of("direction", self.direction, DIRECTIONS)
         self._check_shared_parameters()
         search = self._search(X)

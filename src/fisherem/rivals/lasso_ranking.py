@@ -2,8 +2,8 @@
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, diag(v)) - penalty sum_kj |m_kj|        Z (n x p) standardised
 
-The variables' variances v are common to the groups. As the penalty grows, the means of a variable shrink to 0
-together with its part in the clustering; variables are ranked by how long they survive.
+The variances v of the variables are common to the groups. As the penalty grows, the means of a variable shrink to 0,
+and with them its part in the clustering; variables are ranked by how long they survive.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 
 __all__ = ["lasso_ranking", "penalised_mixture"]
 
-# Penalties as shares of the one that empties the mixture. Evenly spaced: what matters is the order in which variables
-# leave, and ties between neighbours are broken by the size of what is left of their means.
+# Penalties as shares of the one at which all means are 0. Evenly spaced: what matters is the order in which variables
+# leave, and ties are broken by the size of what is left of their means.
 _N_PENALTIES = 30
 _MAX_ITER = 100
 _TOL = 1e-5
-_VARIANCE_FLOOR = 1e-3  # of the total variance, which is 1: no variable may explain its values exactly
+_VARIANCE_FLOOR = 1e-3  # of the total variance, which is 1: no variable may be explained exactly
 
 
 def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float, *, max_iter: int = _MAX_ITER):
-    """EM from posteriors T (K x n): (means K x p, posteriors, history of the penalised log-likelihood)."""
+    """EM on Z (n x p) from posteriors T (K x n): (means K x p, posteriors K x n, penalised log-likelihoods)."""
     n, _ = Z.shape
     squares = Z**2
     variances = Z.var(axis=0)
@@ -49,10 +49,10 @@ def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float, *, max_iter:
 
 
 def lasso_ranking(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
-    """(order, survival): variables from the longest survivor on, and the number of penalties each survived.
+    """(order, survival), both (p): variables from the longest survivor on, and how many penalties each survived.
 
-    Z (n x p) is standardised; the path starts from the partition `labels` and goes from small penalties to large ones,
-    each from the posteriors of the one before it.
+    Z (n x p) is standardised. The path starts from the partition `labels` (n) and goes from small penalties to large
+    ones, each fit starting from the posteriors of the one before it.
     """
     T = (labels == np.arange(n_clusters)[:, None]).astype(float)
     survival = np.zeros(Z.shape[1])

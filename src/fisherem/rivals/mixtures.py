@@ -2,8 +2,8 @@
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, Sigma_k)        Z (B x n x d): B subsets of d variables each
 
-EM runs on the whole stack; fits that have converged leave it. All candidates of a step of a stepwise search have
-the same number of variables, so a step costs the Python overhead of one fit.
+EM runs on the whole stack, and fits leave it as they converge. All candidates of one step of a stepwise search have
+the same number of variables, so a step costs the Python overhead of a single fit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .shapes import Shape
 
 __all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities", "one_group"]
 
-# The least share of a variable's variance that a group may keep beside the variables before it. Below it (mclust's
-# square root of the machine precision) the covariance counts as singular.
+# The least share of a variable's variance that must be left in a group, given the variables before it. Below it (the
+# square root of the machine precision, as in mclust) the covariance counts as singular.
 _SINGULAR = 1.5e-8
 # Elements of a stack worked on at a time (n x d x B): 2 MB, so that the passes of an iteration stay in the cache.
 STACK_ELEMENTS = 2**18
@@ -42,11 +42,13 @@ class Mixture:
 
     @property
     def labels(self) -> np.ndarray:
+        """The most probable group of each row (n)."""
         assert self.posteriors is not None
         return self.posteriors.argmax(axis=0)
 
     @classmethod
     def failed(cls, reason: str) -> Mixture:
+        """The stand-in for a mixture that could not be fitted: its BIC is -inf."""
         return cls(-np.inf, reason=reason)
 
 
@@ -56,6 +58,7 @@ def one_group(n: int) -> Mixture:
 
 
 def _m_step(Z, T, shape: Shape):
+    """Proportions (B x K), means (B x K x d) and covariances (B x K x d x d) from posteriors T (B x K x n)."""
     n_k = T.sum(axis=2)
     means = T @ Z / n_k[..., None]
     W = np.empty((*means.shape, Z.shape[2]))
@@ -111,7 +114,7 @@ def _e_step(Z, proportions, means, covariances, variances):
 
 
 def log_densities(Z, mixture: Mixture) -> np.ndarray:
-    """log pi_k phi(z_i; m_k, Sigma_k) of new rows (n x K)."""
+    """out[i, k] = log pi_k phi(z_i; m_k, Sigma_k) of new rows Z (n x d): (n x K)."""
     assert mixture.proportions is not None
     assert mixture.means is not None
     assert mixture.covariances is not None
@@ -127,9 +130,9 @@ def log_densities(Z, mixture: Mixture) -> np.ndarray:
 
 
 def em(Z: np.ndarray, T: np.ndarray, shape: Shape, *, max_iter: int, tol: float) -> list[Mixture]:
-    """A mixture per member of the stack Z (B x n x d), from posteriors T (B x K x n).
+    """One mixture for each of the B members of the stack Z (B x n x d), from posteriors T (B x K x n).
 
-    Stops each when its log-likelihood changes by no more than tol of its size.
+    A fit stops when its log-likelihood changes by no more than `tol` times its size.
     """
     B, n, d = Z.shape
     step = max(1, STACK_ELEMENTS // (n * d))

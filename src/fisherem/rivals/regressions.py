@@ -17,7 +17,8 @@ _COLLINEAR = 1e-10
 
 
 def sweep(A: np.ndarray, k: int, sign: float = 1.0) -> None:
-    """Sweep A (m x m) on pivot k in place; sign=-1 undoes it. Swept in, -A[k, k] is a diagonal entry of the inverse."""
+    """Sweep A (m x m) in place on pivot k; sign=-1 undoes it. After a sweep, -A[k, k] is the k-th diagonal entry of the
+    inverse."""
     pivot = A[k, k]
     row = A[k].copy()
     column = A[:, k].copy()
@@ -36,12 +37,12 @@ class Regressions:
         self.cross = centred.T @ centred  # (p x p), the only pass over the rows
 
     def bic(self, rss: float, n_regressors: int) -> float:
-        """Log-likelihood of one Gaussian regression less parameters/2 log n: intercept, coefficients, variance."""
+        """log-likelihood - parameters/2 log n of one Gaussian regression: intercept, coefficients, variance."""
         variance = max(rss, 1e-300) / self.n
         return -0.5 * self.n * (np.log(2 * np.pi * variance) + 1) - 0.5 * (n_regressors + 2) * np.log(self.n)
 
     def select(self, j: int, among) -> tuple[float, tuple[int, ...]]:
-        """(BIC, regressors) of variable j on the best subset of `among` that steps from all and from none lead to."""
+        """(BIC, regressors) of variable j on the best subset of `among` found by steps from all and from none."""
         among = list(among)
         block = self.cross[np.ix_([*among, j], [*among, j])]
         nothing = (block.copy(), np.zeros(len(among), bool))
@@ -51,10 +52,10 @@ class Regressions:
         return value, tuple(a for a, kept in zip(among, inside, strict=True) if kept)
 
     def _climb(self, A: np.ndarray, inside: np.ndarray, total: np.ndarray) -> tuple[float, np.ndarray]:
-        """Take the single best exclusion or inclusion while the BIC gains. A is swept on `inside`; its last is j."""
+        """Exclude or include the single best variable while BIC gains; A is swept on `inside`, its last row is j."""
         m = len(inside)
         value = self.bic(A[m, m], int(inside.sum()))
-        for _ in range(4 * m):  # each change gains, so it ends by itself; the limit guards against rounding
+        for _ in range(4 * m):  # every change is a gain, so this ends by itself; the limit guards against rounding
             pivots = np.diag(A)[:m]
             usable = inside | (pivots > _COLLINEAR * total[:m])
             # removing adds b^2 / inverse_kk to the RSS, adding takes a_kj^2 / a_kk off: one formula after a sweep
@@ -70,7 +71,7 @@ class Regressions:
         return value, inside
 
     def residual_scatter(self, U, R) -> np.ndarray:
-        """|U| x |U| scatter of the variables U left after regression on R."""
+        """The scatter (|U| x |U|) that is left of the variables U after regression on R."""
         C = self.cross
         U, R = list(U), list(R)
         if not R:
@@ -79,7 +80,7 @@ class Regressions:
         return C[np.ix_(U, U)] - across.T @ np.linalg.lstsq(C[np.ix_(R, R)], across, rcond=None)[0]
 
     def multivariate_bic(self, U, R, shape: str) -> float:
-        """BIC of the joint regression of U on R with a residual covariance of the shape LI, LB or LC."""
+        """BIC of the joint regression of the variables U on R, with a residual covariance of shape LI, LB or LC."""
         if not len(U):
             return 0.0
         log_determinant, n_covariance = REGRESSION_SHAPES[shape](self.residual_scatter(U, R) / self.n)
@@ -87,7 +88,7 @@ class Regressions:
         return -0.5 * self.n * (len(U) * np.log(2 * np.pi) + log_determinant + len(U)) - 0.5 * size * np.log(self.n)
 
     def common_regressors(self, U, S, shape: str) -> tuple[float, tuple[int, ...]]:
-        """(BIC, R): the subset R of S, the same for all of U, by backward exclusion."""
+        """(BIC, R): the subset R of S that serves all of U as regressors, by backward exclusion."""
         R = tuple(S)
         value = self.multivariate_bic(U, R, shape)
         while len(U) and len(R) > 1:
@@ -101,11 +102,11 @@ class Regressions:
 
 
 def _swept(block: np.ndarray, most: int):
-    """A copy of the block swept on all but its last variable, up to `most` of them; and which are swept in."""
+    """A copy of the block swept on all but its last variable, on at most `most` of them; and which were swept."""
     m = len(block) - 1
     scale = np.sqrt(np.maximum(np.diag(block)[:m], 1e-300))
     if 0 < m <= most:
-        # the result of all sweeps at once is made of the inverse; regressors that are collinear go the longer way
+        # the inverse gives the result of all sweeps at once; collinear regressors are swept one by one below
         try:
             L = np.linalg.cholesky(block[:m, :m] / np.outer(scale, scale))
         except np.linalg.LinAlgError:
@@ -141,7 +142,7 @@ def _diagonal(C):
 
 def _full(C):
     sign, value = np.linalg.slogdet(C)
-    # a singular residual covariance is no gain of information: it rules the shape out
+    # a singular residual covariance would look like a perfect fit: it rules the shape out
     return (value if sign > 0 else np.inf), len(C) * (len(C) + 1) / 2
 
 

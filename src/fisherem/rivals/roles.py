@@ -21,6 +21,8 @@ INDEPENDENT_SHAPES = ("LI", "LB")
 
 @dataclass(frozen=True)
 class Roles:
+    """The split of the variables (indices), the shapes of the two covariances, and their terms of the criterion."""
+
     S: tuple[int, ...]
     R: tuple[int, ...]
     U: tuple[int, ...]
@@ -31,7 +33,7 @@ class Roles:
     bic_independent: float
 
     def names(self, p: int) -> np.ndarray:
-        """ "S", "U" or "W" per variable; constant variables are in no role but W's: they tell nothing."""
+        """ "S", "U" or "W" for each of p variables; constant ones carry no information and count as W."""
         out = np.full(p, "W", dtype="<U1")
         out[list(self.S)] = "S"
         out[list(self.U)] = "U"
@@ -39,10 +41,10 @@ class Roles:
 
 
 def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SHAPES)) -> Roles:
-    """Split the variables that do not cluster: those that no variable of S explains are W, the others U with their R.
+    """Split the variables that do not cluster (`others`): W holds those that no variable of S explains, U the rest.
 
-    Whether S explains a variable is the question of its own regression, with regressors selected by BIC; R is then
-    selected for all of U together, for every shape of the residual covariance, and the best BIC decides.
+    S explains a variable if its own regression on S, with regressors selected by BIC, keeps any. R is then selected for
+    all of U together, for every shape of the residual covariance, and the best BIC decides.
     """
     S = tuple(sorted(S))
     explained = {j: bool(regressions.select(j, S)[1]) for j in others}

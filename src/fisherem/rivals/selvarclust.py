@@ -6,7 +6,7 @@ import numpy as np
 
 from .._utils.public import public
 from ..tables.checking import check_number, check_one_of
-from .base import one_blas_thread, standardised
+from .base import on_one_blas_thread, standardised
 from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
 from .regressions import REGRESSION_SHAPES
@@ -18,16 +18,16 @@ __all__ = ["RANKINGS", "Selvarclust"]
 
 
 def by_steps(search: Search, patience: int) -> None:
-    """Backward stepwise exclusion and inclusion from all variables, as in the paper; `patience` plays no part."""
+    """Backward stepwise exclusion and inclusion from all variables, as in the paper; `patience` is not used."""
     backward(search)
 
 
 def by_lasso(search: Search, patience: int) -> None:
     """Walk down the ranking of a lasso-type mixture: a variable joins S if its difference is positive.
 
-    The first two are taken as they are. Ends after `patience` variables in a row that do not cluster. The ranking
-    knows nothing of correlations, so redundant variables can stand above those that explain them: from the last one
-    back, each leaves that the others have made redundant.
+    The first two are taken as they are. The walk ends after `patience` variables in a row that do not cluster. The
+    ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards, from the
+    last one back, each variable leaves that the others have made redundant.
     """
     Z = standardised(search.subsets.X)[:, search.candidates]
     K = max(search.subsets.family.n_clusters)
@@ -67,16 +67,16 @@ class Selvarclust(MixtureSelector):
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several of which every subset takes the best by BIC.
+        The number of groups, or several, of which every subset takes the best by BIC.
     ranking : {"stepwise", "lasso"}, default="stepwise"
-        "stepwise" excludes and includes variables from all of them, a quadratic number of mixtures; "lasso" first
-        ranks the variables by a mixture with l1-penalised means and walks down that list, a linear number.
+        "stepwise" starts from all variables, excludes and includes, and fits a quadratic number of mixtures; "lasso"
+        first ranks the variables by a mixture with l1-penalised means and walks down that list: a linear number.
     models : "all" or names, default="all"
         Covariance shapes of the mixture, as for `Clustvarsel`.
     regression_shapes : sequence of {"LI", "LB", "LC"}, default=("LI", "LB", "LC")
-        Residual covariances of the regression of U on R: spherical, diagonal, full; the best by BIC is taken.
+        Residual covariances of the regression of U on R: spherical, diagonal, full. The best by BIC is taken.
     patience : int, default=3
-        The walk down the lasso's list ends after so many variables in a row that do not cluster.
+        The walk down the lasso's list ends after this many variables in a row that do not cluster.
     max_iter, tol, max_steps, random_state, n_jobs
         As for `Clustvarsel`.
 
@@ -90,9 +90,9 @@ class Selvarclust(MixtureSelector):
     bic_ : float
         Its first term.
     regression_shape_ : str
-        Empty where U is.
+        Empty if U is empty.
     independent_shape_ : str
-        Empty where W is.
+        Empty if W is empty.
     labels_, support_, path_, n_clusters_, model_, weights_, means_, covariances_ :
         As for `Clustvarsel`; the support is S.
     """
@@ -122,9 +122,9 @@ class Selvarclust(MixtureSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @one_blas_thread
+    @on_one_blas_thread
     def fit(self, X, y=None):
-        """Fit to the rows of X; `y` is ignored."""
+        """Fit to the rows of X (n x p); `y` is ignored."""
         check_one_of("ranking", self.ranking, RANKINGS)
         check_number("patience", self.patience, integer=True, least=1)
         self._check_shared_parameters()

@@ -2,10 +2,10 @@
 
     maximise  -sum_k n_k/2 log|Sigma_k| - 1/2 sum_k tr(Sigma_k^-1 W_k)        W_k (d x d) scatter of group k
 
-with Sigma_k = lambda_k D_k A_k D_k' (volume, orientation, shape; |A_k| = 1), each of the three equal between groups (E)
-or varying (V), A or D possibly the identity (I): the names are mclust's. Its EVE and VVE, whose common orientation has
-no closed form, are not here; the other twelve of its fourteen are. scikit-learn's four are VII (spherical),
-VVI (diag), EEE (tied) and VVV (full).
+with Sigma_k = lambda_k D_k A_k D_k' (volume, orientation, shape; |A_k| = 1). Each of the three is equal between groups
+(E) or varies (V), and A or D may be the identity (I): the names are mclust's. Twelve of its fourteen are here; EVE and
+VVE, whose common orientation has no closed form, are not. scikit-learn's four are VII (spherical), VVI (diag),
+EEE (tied) and VVV (full).
 
 All functions work on stacks: W (B x K x d x d), n_k (B x K) -> Sigma (B x K x d x d).
 """
@@ -19,19 +19,21 @@ import numpy as np
 
 __all__ = ["SHAPES", "SKLEARN_SHAPES", "Shape"]
 
-# Fixed-point iterations of the shapes without a closed form: ten leave volumes and shapes equal
-# between groups to 1e-4 or better where they should be (tested).
+# Fixed-point iterations of the shapes without a closed form: after ten, volumes and shapes that should be equal
+# between groups are equal to 1e-4 or better (tested).
 _INNER_ITERATIONS = 10
 
 
 @dataclass(frozen=True)
 class Shape:
+    """A row of the table: the M-step of a covariance shape, and how many parameters it has."""
+
     name: str
-    covariances: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    covariances: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (W, n_k) -> Sigma, all stacks
     n_covariance_parameters: Callable[[int, int], float]  # of (K, d)
 
     def n_parameters(self, K: int, d: int) -> float:
-        """Proportions, means and covariances."""
+        """Free parameters of a mixture of K groups in d variables: proportions, means and covariances."""
         return (K - 1) + K * d + self.n_covariance_parameters(K, d)
 
 

@@ -16,8 +16,8 @@ from .weighted_kmeans import Partition, between, lloyd, weighted_kmeans
 
 __all__ = ["Alternation", "alternate", "bound_grid", "dense_start", "gap_curve", "path"]
 
-# Lloyd's iterations per half-step. They end by themselves (after some twenty on usps358); the lower limit is for
-# permuted data, whose flat objective they would creep along.
+# Lloyd's iterations per half-step. They end by themselves (after about twenty on usps358); the lower limit is for
+# permuted data, along whose flat objective they would creep.
 _LLOYD_ITERATIONS = 300
 _PERMUTED_LLOYD = 25
 # Starts and alternations for permuted data: their objective is averaged over permutations, and on permuted
@@ -32,30 +32,33 @@ _LARGEST_SHARE = 0.9
 
 @dataclass
 class Alternation:
-    labels: np.ndarray
-    weights: np.ndarray
-    history: list[dict] = field(default_factory=list)
+    """A fit of sparse k-means at one bound."""
+
+    labels: np.ndarray  # (n,)
+    weights: np.ndarray  # (p,)
+    history: list[dict] = field(default_factory=list)  # step, objective and n_selected per half-step
     n_iter: int = 0
     converged: bool = False
-    reason: str = ""  # why the fit is of no use; empty when it is
+    reason: str = ""  # why the fit cannot be used; empty if it can
 
     @property
     def objective(self) -> float:
+        """sum_j w_j BCSS_j at the end."""
         return self.history[-1]["objective"]
 
 
 def bound_grid(p: int) -> np.ndarray:
-    """Ten bounds, evenly spaced in logarithm from 1.2 to 0.9 sqrt(p)."""
+    """Ten bounds for p variables, evenly spaced on a log scale from 1.2 to 0.9 sqrt(p)."""
     return np.exp(np.linspace(np.log(_LEAST_BOUND), np.log(max(_LARGEST_SHARE * np.sqrt(p), _LEAST_BOUND)), _N_BOUNDS))
 
 
 def dense_start(Z: np.ndarray, n_clusters: int, n_init: int, rng, max_iter: int = _LLOYD_ITERATIONS) -> Partition:
-    """k-means with equal weights."""
+    """The best of `n_init` starts of k-means on Z (n x p), all variables with equal weight."""
     return weighted_kmeans(Z, n_clusters, n_init=n_init, max_iter=max_iter, rng=rng)
 
 
 def optimal_weights(bcss: np.ndarray, bound: float) -> np.ndarray:
-    """argmax w'BCSS: the soft-thresholded, normalised vector. BCSS >= 0, so w >= 0 holds by itself, up to rounding."""
+    """argmax w'BCSS under the bound: BCSS (p) soft-thresholded and normalised. As BCSS >= 0, w >= 0 up to rounding."""
     return np.maximum(l1_unit_vector(np.maximum(bcss, 0.0), bound), 0.0)
 
 
@@ -68,11 +71,11 @@ def alternate(
     *,
     lloyd_iterations: int = _LLOYD_ITERATIONS,
 ) -> Alternation:
-    """Alternate from a partition: weights, k-means from the present centres in the columns that have weight, ...
+    """Alternate from a partition of Z (n x p): weights, then k-means in the columns that have weight, and so on.
 
-    k-means under w cannot lower sum_j w_j BCSS_j when it starts from the present centres, and w is optimal for its
-    partition, so the objective never decreases. Ends with a k-means step, so the labels are those of the nearest
-    centres under the final weights.
+    k-means starts from the current centres, so it cannot lower sum_j w_j BCSS_j, and w is optimal for its partition:
+    the objective never decreases. The last step is k-means, so the labels are those of the nearest centres under the
+    final weights.
     """
     K = len(start.centres)
     labels = start.labels
@@ -104,7 +107,7 @@ def alternate(
 
 
 def _repartition(Z, labels, weights, K: int, max_iter: int) -> np.ndarray:
-    """k-means under the weights from the present groups; the present partition where rounding makes it no better."""
+    """Labels (n) of k-means under the weights, started from the current groups."""
     kept = np.flatnonzero(weights)
     scaled = Z[:, kept] * np.sqrt(weights[kept])
     member = (labels == np.arange(K)[:, None]).astype(float)
@@ -117,10 +120,10 @@ def _record(fit: Alternation, step: str, objective: float) -> None:
 
 
 def path(Z: np.ndarray, start: Partition, bounds: np.ndarray, limits) -> list[Alternation]:
-    """A fit per bound (rising), each from the dense partition.
+    """One fit per bound (in rising order), each started from the dense partition; `limits` is (max_iter, tol).
 
-    What a bound allows, a larger one allows too: where the objective falls from one bound to the next, the larger one
-    ended in a local maximum and is fitted again from the partition of the smaller one.
+    Whatever a bound allows, a larger one allows too. So where the objective falls from one bound to the next, the fit
+    at the larger one ended in a local maximum, and is repeated from the partition of the smaller one.
     """
     fits: list[Alternation] = []
     for s in bounds:
@@ -136,7 +139,7 @@ def gap_curve(
 ) -> pd.DataFrame:
     """gap(s) = log objective(s) - mean over permutations of log objective*(s), with its standard error.
 
-    Each permutation shuffles every column on its own.
+    Each permutation shuffles every column of Z (n x p) independently. Returns a frame with one row per bound.
     """
     usable = [not fit.reason for fit in fits]
     tasks = [(Z, K, bounds, seed + b) for b in range(n_permutations)]
@@ -158,10 +161,10 @@ def gap_curve(
 
 
 def permuted_objectives(Z: np.ndarray, K: int, bounds: np.ndarray, seed: int) -> np.ndarray:
-    """The objective at every bound on a copy of Z with each column shuffled.
+    """The objective at every bound, on a copy of Z (n x p) with each column shuffled.
 
-    The bounds are fitted from the largest down, each from the partition of the one before it: without structure
-    there is nothing that a fresh start could find.
+    The bounds are fitted from the largest down, each from the partition of the one before it: where there is no
+    structure, a fresh start has nothing to find.
     """
     rng = np.random.RandomState(seed % (2**32 - 1))
     # argsort of uniform numbers shuffles all columns in one call, along rows that are contiguous in memory

@@ -1,4 +1,4 @@
-"""SparseKMeans: k-means that weighs the variables and leaves most of them out (Witten & Tibshirani 2010)."""
+"""SparseKMeans: k-means that weights the variables and leaves most of them out (Witten & Tibshirani 2010)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .._utils.public import public
 from ..rows.threads import n_threads
 from ..tables.checking import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer, one_blas_thread
+from .base import SelectingClusterer, on_one_blas_thread
 from .sparse_alternation import Alternation, alternate, bound_grid, dense_start, gap_curve, path
 
 __all__ = ["SparseKMeans"]
@@ -21,13 +21,12 @@ __all__ = ["SparseKMeans"]
 
 @public
 class SparseKMeans(SelectingClusterer):
-    """Cluster rows and weigh the variables: maximise the weighted between-cluster sum of squares.
+    """Cluster rows and weight the variables: maximise the weighted between-cluster sum of squares.
 
     Over labels and weights w (p), the sum over j of ``w_j BCSS_j`` is maximised subject to
-    ``|w|_2 <= 1, |w|_1 <= s, w >= 0``,
-    by alternating k-means on the columns scaled by sqrt(w) with the exact solution for w, a soft-thresholded and
-    normalised BCSS. No step lets the objective decrease. Columns should be on one scale: standardise them unless
-    their variances mean something.
+    ``|w|_2 <= 1, |w|_1 <= s, w >= 0``. k-means on the columns scaled by sqrt(w) alternates with the exact solution for
+    w, which is BCSS soft-thresholded and normalised. No step lowers the objective. The columns should be on one scale:
+    standardise them unless their variances mean something.
 
     Parameters
     ----------
@@ -35,9 +34,10 @@ class SparseKMeans(SelectingClusterer):
         K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
     bound : float or "permutation", default="permutation"
         The bound s on ``|w|_1``, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
-        with those of data whose columns are permuted, on ten bounds evenly spaced in logarithm from 1.2 to
+        with those of data whose columns are permuted, on ten bounds evenly spaced on a log scale from 1.2 to
         0.9 sqrt(p), and takes the bound with the largest gap.
     n_permutations : int, default=25
+        Permuted copies of the data for that choice.
     n_init : int, default=20
         k-means starts for the first partition (equal weights); the best is kept.
     max_iter : int, default=20
@@ -46,7 +46,8 @@ class SparseKMeans(SelectingClusterer):
         Stop when ``|w - previous w|_1 <= tol |previous w|_1``.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Processes over permutations, started only where they pay; None means all cores. Does not change the result.
+        Processes over permutations, started only where they save time; None means all cores. The result does not
+        depend on it.
 
     Attributes
     ----------
@@ -88,9 +89,9 @@ class SparseKMeans(SelectingClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @one_blas_thread
+    @on_one_blas_thread
     def fit(self, X, y=None):
-        """Fit to the rows of X; `y` is ignored."""
+        """Fit to the rows of X (n x p); `y` is ignored."""
         self._check_parameters()
         table = self._table(X, reset=True)
         check_clusters(self.n_clusters, table, None)
@@ -167,7 +168,7 @@ class SparseKMeans(SelectingClusterer):
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     def predict(self, X):
-        """The nearest centre of each row, in the weighted distance sum_j w_j (x_j - c_j)^2."""
+        """The nearest centre of each row of X (n x p), by the weighted distance sum_j w_j (x_j - c_j)^2: (n,)."""
         kept = self._get_support_mask()
         table = self._table(X, reset=False)
         scale = np.sqrt(self.weights_[kept])

@@ -2,8 +2,8 @@
 
     difference(j | S) = BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R),   R a subset of S selected by BIC
 
-Positive: variable j clusters beyond what its regression on the chosen ones explains. BIC is log-likelihood -
-parameters/2 log n here, half of mclust's.
+Where it is positive, variable j tells more about the groups than its regression on the chosen variables explains. BIC
+here is log-likelihood - parameters/2 log n, half of mclust's.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ __all__ = ["DIRECTIONS", "PATH_COLUMNS", "Search", "start_with_all"]
 
 PATH_COLUMNS = ["step", "variable", "action", "bic_difference", "accepted", "n_selected", "shape", "reason"]
 
-# Headlong search: a variable worse than this is not looked at again (10 on mclust's scale of 2 log-likelihood).
+# Headlong search: a variable with a difference below this is not looked at again (-10 on mclust's scale, which doubles
+# the log-likelihood).
 _HOPELESS = -5.0
 
 
 @dataclass
 class Search:
-    """The state of a search: chosen variables S, the record of its steps."""
+    """The state of a search: the chosen variables S (indices) and the record of its steps."""
 
     subsets: Subsets
     regressions: Regressions
@@ -38,6 +39,7 @@ class Search:
 
     @property
     def mixture(self) -> Mixture:
+        """The best mixture on the chosen variables."""
         return self.subsets.one(self.chosen)
 
     def _record(self, variable: int, action: str, difference: float, accepted: bool, reason: str = "") -> None:
@@ -55,7 +57,7 @@ class Search:
         )
 
     def additions(self, variables) -> np.ndarray:
-        """difference(j | S) for every j of `variables`; -inf, recorded with the reason, where no mixture exists."""
+        """out[i] = difference(variables[i] | S); -inf, recorded with the reason, where no mixture can be fitted."""
         S = self.chosen
         found = self.subsets.judge([(*S, j) for j in variables])
         base = self.mixture.bic if S else 0.0
@@ -68,7 +70,7 @@ class Search:
         return out
 
     def removals(self, variables) -> np.ndarray:
-        """difference(j | S - j) for every j in S; small ones are candidates to leave."""
+        """out[i] = difference(j | S - j) for j = variables[i], in S: the smallest are the candidates to leave."""
         S = self.chosen
         rest = [tuple(s for s in S if s != j) for j in variables]
         found = self.subsets.judge(rest)
@@ -81,6 +83,7 @@ class Search:
         return out
 
     def add_best(self, *, force: bool = False) -> bool:
+        """Add the variable with the largest difference if it is positive (or with `force`); whether one was added."""
         outside = [j for j in self.candidates if j not in self.chosen]
         if not outside:
             return False
@@ -94,6 +97,10 @@ class Search:
         return accepted
 
     def remove_worst(self, least: int = 1) -> bool:
+        """Remove the variable with the smallest difference if it is not positive; whether one was removed.
+
+        At least `least` variables are kept.
+        """
         if len(self.chosen) <= least:
             return False
         differences = self.removals(self.chosen)
@@ -107,7 +114,7 @@ class Search:
         return accepted
 
     def remove_if_redundant(self, j: int) -> bool:
-        """Let j leave S if the others explain it."""
+        """Remove j from S if the others explain it; whether it was removed."""
         difference = self.removals([j])[0]
         if not np.isfinite(difference):
             return False
@@ -117,7 +124,7 @@ class Search:
         return bool(difference <= 0)
 
     def alternate(self, steps) -> None:
-        """Take the steps in turn until none of them changes S, or S comes back to what it was."""
+        """Take the steps in turn until none of them changes S, or S is one that was seen before."""
         seen = {frozenset(self.chosen)}
         while len(self.path) < self.max_steps:
             changed = [step() for step in steps]
@@ -128,9 +135,9 @@ class Search:
 
 
 def _start_with_two(search: Search) -> None:
-    """The two best variables, whatever their differences: a single one seldom shows the groups.
+    """Choose the two best variables, whatever their differences: a single one seldom shows the groups.
 
-    Where no variable alone supports a mixture (few distinct values), the search starts from all of them instead.
+    Where no single variable supports a mixture (few distinct values), the search starts from all of them instead.
     """
     if search.add_best(force=True):
         search.add_best(force=True)
@@ -139,6 +146,7 @@ def _start_with_two(search: Search) -> None:
 
 
 def start_with_all(search: Search) -> None:
+    """Choose all candidates; an error where no mixture fits them."""
     search.chosen = search.candidates
     if search.mixture.reason:
         raise ValueError(
@@ -160,7 +168,7 @@ def backward(search: Search) -> None:
 
 
 def headlong(search: Search) -> None:
-    """Forward, but take the first variable that improves and forget those far from it."""
+    """Forward, but take the first variable that improves, and forget those that are far from it."""
     _start_with_two(search)
     hopeless: set[int] = set()
 

@@ -17,19 +17,19 @@ from .shapes import SHAPES, SKLEARN_SHAPES
 
 __all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
 
-# Ward's clustering needs all pairwise distances; beyond this many rows it sees a sample, and the others join the
-# nearest mean. 1000 rows take some 20 ms, and a start only has to lie in the right basin.
+# Ward's clustering needs all pairwise distances. Beyond this many rows it sees a sample, and the others join the
+# nearest mean. 1000 rows take about 20 ms, and a start only has to lie in the right basin.
 _WARD_ROWS = 1000
 # Subsets per task of a parallel step: few enough to balance two to eight cores, enough to share the stack.
 _TASKS = 16
-# Shapes race: after so many iterations all but the leading ones by BIC are left as they are. On subsets without groups
-# EM creeps for hundreds of iterations, with all shapes; their order is settled long before.
+# Shapes race: after this many iterations only the leaders by BIC go on, the others stay as they are. On subsets without
+# groups EM creeps for hundreds of iterations with every shape; their order is settled long before.
 _RACE_ITERATIONS = 20
 _LEADERS = 2
 
 
 def resolve_shapes(models) -> tuple[str, ...]:
-    """Names of shapes, mclust's or scikit-learn's; "all" is every row of the table."""
+    """mclust's names of the shapes asked for, by its names or scikit-learn's; "all" is every row of the table."""
     names = (models,) if isinstance(models, str) else tuple(models)
     if names == ("all",):
         return tuple(SHAPES)
@@ -42,10 +42,10 @@ def resolve_shapes(models) -> tuple[str, ...]:
 
 
 def start_labels(Z: np.ndarray, n_clusters: int) -> np.ndarray | None:
-    """Ward's partition of standardised rows (n x d) into K groups; None where there are fewer than K distinct rows.
+    """Labels (n) of Ward's partition of standardised rows Z (n x d) into K groups; None if fewer than K are distinct.
 
-    The rows are first brought to principal components divided by the square root of their singular values, as mclust
-    does for its hierarchical start: halfway between distances as they are, where one group of correlated variables
+    The rows are first turned into principal components divided by the square root of their singular values, as mclust
+    does for its hierarchical start. That is halfway between plain distances, where one group of correlated variables
     decides, and Mahalanobis distances, where noise counts as much as groups.
     """
     n = len(Z)
@@ -69,7 +69,7 @@ def start_labels(Z: np.ndarray, n_clusters: int) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Family:
-    """What mixtures are tried on every subset."""
+    """The mixtures that are tried on every subset: numbers of groups and shapes, with the limits of EM."""
 
     n_clusters: tuple[int, ...]
     shapes: tuple[str, ...]
@@ -77,13 +77,16 @@ class Family:
     tol: float
 
     def of_size(self, d: int) -> tuple[str, ...]:
-        """With one variable the shapes are two: equal (E) and varying (V) variances."""
+        """The shapes for d variables; with one there are two, equal (E) and varying (V) variances."""
         if d > 1:
             return self.shapes
         return tuple(dict.fromkeys({"E": "EII", "V": "VII"}[name[0]] for name in self.shapes))
 
     def fit(self, X: np.ndarray, scaled: np.ndarray, subsets: Sequence[tuple[int, ...]]) -> list[Mixture]:
-        """The best mixture of each of the subsets (all of one size)."""
+        """The best mixture on each of the subsets (all of one size) of the columns of X (n x p).
+
+        `scaled` (n x p) is X standardised, for the starts.
+        """
         best = [Mixture.failed("")] * len(subsets)
         for K in self.n_clusters:
             starts: dict[int, np.ndarray] = {}
@@ -101,7 +104,7 @@ class Family:
         return best
 
     def _race(self, Z: np.ndarray, T: np.ndarray) -> list[Mixture]:
-        """The best shape for each member of the stack: all shapes run some iterations, the leaders to the end."""
+        """The best mixture for each member of the stack: all shapes run some iterations, the leaders to the end."""
         shapes = self.of_size(Z.shape[2])
         first = min(_RACE_ITERATIONS, self.max_iter)
         found = {name: em(Z, T, SHAPES[name], max_iter=first, tol=self.tol) for name in shapes}
@@ -130,7 +133,7 @@ def _better(a: Mixture, b: Mixture) -> Mixture:
 
 @dataclass
 class Subsets:
-    """The subsets of one table, each judged once."""
+    """The subsets of the columns of one table X (n x p), each judged once."""
 
     X: np.ndarray
     family: Family
@@ -138,17 +141,17 @@ class Subsets:
     known: dict[frozenset, Mixture] = field(default_factory=dict)
 
     def __post_init__(self):
-        # the rows are centred once: no mixture loses digits to an offset
+        # the rows are centred once, so that no mixture loses digits to an offset
         self.centre = self.X.mean(axis=0)
         self.X = np.ascontiguousarray(self.X - self.centre)
         self.scaled = standardised(self.X)
 
     def judge(self, subsets: Sequence[tuple[int, ...]]) -> list[Mixture]:
-        """The best mixture of every subset; of the empty one a mixture of BIC 0."""
+        """The best mixture on every subset; on the empty one a mixture with BIC 0."""
         new = [s for s in subsets if s and frozenset(s) not in self.known]
         if not new:
             return [self.known[frozenset(s)] if s else Mixture(0.0) for s in subsets]
-        # small tables: one stack of all candidates is quicker than any number of processes
+        # for small tables one stack of all candidates is faster than any number of processes
         size = max(-(-len(new) // _TASKS), STACK_ELEMENTS // (len(self.X) * len(new[0])), 1)
         chunks = [tuple(sorted(s) for s in new[i : i + size]) for i in range(0, len(new), size)]
         tasks = [(self.family, self.X, self.scaled, chunk) for chunk in chunks]
@@ -158,6 +161,7 @@ class Subsets:
         return [self.known[frozenset(s)] if s else Mixture(0.0) for s in subsets]
 
     def one(self, subset: tuple[int, ...]) -> Mixture:
+        """The best mixture on one subset."""
         return self.judge([subset])[0]
 
 

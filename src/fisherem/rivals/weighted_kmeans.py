@@ -15,21 +15,26 @@ import numpy as np
 
 __all__ = ["Partition", "between", "lloyd", "plus_plus", "weighted_kmeans"]
 
-# After so many iterations for all starts, only the most promising ones go on: k-means gains nearly all of its
-# objective in the first few (five starts on usps358: 97.7 to 99.95% after 10); three go on, as their order may change.
+# After this many iterations of all starts, only the most promising ones go on: k-means gains nearly all of its
+# objective in the first few (five starts on usps358: 97.7 to 99.95% after 10). Three go on, as their order may change.
 _SCREEN_ITERATIONS = 10
 _GO_ON = 3
 
 
 @dataclass(frozen=True)
 class Partition:
+    """A result of k-means."""
+
     labels: np.ndarray  # (n,)
     centres: np.ndarray  # (K, p)
     value: float  # the total between-cluster sum of squares
 
 
 def plus_plus(Z: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.RandomState) -> np.ndarray:
-    """Centres (R x K x p) drawn with probability proportional to the squared distance from those before them."""
+    """k-means++: centres (R x K x p) for R starts, drawn among the rows of Z (n x p).
+
+    The probability of a row is proportional to its squared distance from the nearest centre drawn before it.
+    """
     n = len(Z)
     norms = np.einsum("ij,ij->i", Z, Z)
     centres = np.empty((n_starts, n_clusters, Z.shape[1]))
@@ -46,7 +51,7 @@ def plus_plus(Z: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Rand
 
 
 def lloyd(Z: np.ndarray, centres: np.ndarray, max_iter: int):
-    """Lloyd's iterations of R starts (R x K x p): (labels R x n, centres, between-cluster sums of squares R).
+    """Lloyd's iterations on Z (n x p) from R starts: (labels R x n, centres R x K x p, total BCSS R).
 
     Stops when no row of any start moves. A centre that loses its rows stays where it is.
     """
@@ -76,7 +81,7 @@ def lloyd(Z: np.ndarray, centres: np.ndarray, max_iter: int):
 
 
 def between(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """BCSS[j] = sum_k n_k (mean_kj - mean_j)^2 of centred rows."""
+    """BCSS[j] = sum_k n_k mean_kj^2 of centred rows Z (n x p) with labels (n): (p,)."""
     member = (labels == np.arange(n_clusters)[:, None]).astype(float)
     counts = member.sum(axis=1)
     sums = member @ Z
@@ -86,7 +91,7 @@ def between(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 def weighted_kmeans(
     Z: np.ndarray, n_clusters: int, *, n_init: int, max_iter: int, rng: np.random.RandomState
 ) -> Partition:
-    """The best of `n_init` starts of k-means on centred rows (scaled by sqrt(w) where there are weights)."""
+    """The best of `n_init` starts of k-means on centred rows Z (n x p), scaled by sqrt(w) where there are weights."""
     starts = plus_plus(Z, n_clusters, n_init, rng)
     if n_init > _GO_ON and max_iter > _SCREEN_ITERATIONS:
         _, centres, values = lloyd(Z, starts, _SCREEN_ITERATIONS)
