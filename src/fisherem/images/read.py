@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from .._utils.register import Register
 from .arrays import load_array, read_matlab, read_npy
 from .cube import Cube
 from .envi import DATA_SUFFIXES, read_envi
 from .geotiff import read_geotiff
 from .units import wavelength_units
 
-__all__ = ["read", "read_mask"]
-
-# ending -> (reader, the options it takes besides the path)
-READERS: dict[str, tuple[Callable[..., Cube], tuple[str, ...]]] = {
-    **dict.fromkeys((".hdr", *DATA_SUFFIXES), (read_envi, ())),
-    ".tif": (read_geotiff, ()),
-    ".tiff": (read_geotiff, ()),
-    ".mat": (read_matlab, ("variable", "shape", "order")),
-    ".npy": (read_npy, ("shape", "order")),
-}
+__all__ = ["READERS", "Reader", "read", "read_mask"]
 
 
-def _reader(path: Path) -> tuple[Callable[..., Cube], tuple[str, ...]]:
+@dataclass(frozen=True)
+class Reader:
+    """How files of one ending become a cube."""
+
+    read: Callable[..., Cube]  # (path, **options) -> cube
+    options: tuple[str, ...] = ()  # those of variable, shape and order that it takes
+
+
+# By the ending of the file's name, in lower case.
+READERS: Register[Reader] = Register(
+    "image format",
+    {
+        **dict.fromkeys((".hdr", *DATA_SUFFIXES), Reader(read_envi)),
+        ".tif": Reader(read_geotiff),
+        ".tiff": Reader(read_geotiff),
+        ".mat": Reader(read_matlab, ("variable", "shape", "order")),
+        ".npy": Reader(read_npy, ("shape", "order")),
+    },
+)
+
+
+def _reader(path: Path) -> Reader:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if path.suffix.lower() not in READERS:
@@ -58,13 +71,13 @@ def read(
     mask : bool rows x columns, or a file with it (see `read_mask`); True for the pixels to use
     """
     path = Path(path)
-    reader, takes = _reader(path)
+    reader = _reader(path)
     options = {k: v for k, v in {"variable": variable, "shape": shape, "order": order}.items() if v is not None}
-    if extra := set(options) - set(takes):
+    if extra := set(options) - set(reader.options):
         raise ValueError(f"{', '.join(sorted(extra))}: no options for {path.suffix} files, which say it themselves")
     if order not in (None, "C", "F"):
         raise ValueError(f"order must be 'C' or 'F'; got {order!r}")
-    cube = reader(path, **options)
+    cube = reader.read(path, **options)
     said: dict = {}
     if wavelengths is not None:
         said["wavelengths"] = np.asarray(wavelengths, float)
@@ -83,11 +96,7 @@ def read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
     """bool rows x columns from an array or a file of one band (.npy, ENVI, GeoTIFF): not 0 means use the pixel."""
     if isinstance(mask, (str, Path)):
         path = Path(mask)
-        if path.suffix.lower() == ".npy":
-            mask = load_array(path)
-        else:
-            reader, _ = _reader(path)
-            mask = reader(path).data
+        mask = load_array(path) if path.suffix.lower() == ".npy" else _reader(path).read(path).data
     use = np.asarray(mask)
     use = use[:, :, 0] if use.ndim == 3 and use.shape[2] == 1 else use
     if use.shape != tuple(shape):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay, class_colours
+from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..reports.image import image_report
 from .cleaning_report import CleaningReport
 from .cube import Cube
-from .write import write_class_geotiff, write_envi_classes, write_geotiff, write_pictures, write_tables
+from .write import WRITERS
 
 __all__ = ["Segmentation"]
 
@@ -101,22 +101,12 @@ class Segmentation:
         return image_report(self, path, title=title)
 
     def save(self, folder) -> list[Path]:
-        """Write everything to a folder (made if need be); returns the paths.
+        """Write everything to a folder, which is made if need be; returns the paths.
 
         report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
-        uncertainty.png, spectra.png · spectra.csv, bands.csv · cleaning.txt
+        uncertainty.png, spectra.png · spectra.csv, bands.csv · cleaning.txt · and what was added to the register
+        `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        colours, place = class_colours(self.n_clusters), self.cube.georeference
-        uncertainty = self.uncertainty.astype(np.float32)
-        (folder / "cleaning.txt").write_text(f"{self.cleaning}\n")
-        return [
-            write_envi_classes(folder / "labels.hdr", self.labels, self.group_names, colours, place),
-            write_class_geotiff(folder / "labels.tif", self.labels, self.group_names, colours, place),
-            write_geotiff(folder / "uncertainty.tif", uncertainty, place, nodata=float("nan")),
-            *write_pictures(folder, self.displays()),
-            *write_tables(folder, self.spectra_table(), self.bands_table()),
-            folder / "cleaning.txt",
-            self.report(folder / "report.html"),
-        ]
+        return [path for write in WRITERS.values() for path in write(self, folder)]

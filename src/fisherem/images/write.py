@@ -1,18 +1,27 @@
-"""Maps on disk: ENVI classification, GeoTIFF, PNG and CSV. In rasters 0 is a masked pixel and k + 1 is group k."""
+"""Maps on disk: ENVI classification, GeoTIFF, PNG and CSV. In rasters 0 is a masked pixel and k + 1 is group k.
+
+`WRITERS` is the register of what `Segmentation.save` writes.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .._utils.register import Register
+from ..plots.maps import class_colours
 from .cube import Georeference
 from .extras import need
 
-__all__ = ["write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables"]
+__all__ = [
+    "WRITERS", "write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables",
+]  # fmt: skip
 
 
 _PLACE = ("map info", "projection info", "coordinate system string")
@@ -111,3 +120,49 @@ def write_tables(folder: Path, spectra: pd.DataFrame, bands: pd.DataFrame) -> li
     spectra.to_csv(folder / "spectra.csv", index=False)
     bands.to_csv(folder / "bands.csv", index=False)
     return [folder / "spectra.csv", folder / "bands.csv"]
+
+
+# -- what a segmentation writes ------------------------------------------------------------------------------------
+
+# (segmentation, folder) -> the files written, in the order in which `Segmentation.save` returns them.
+Writer = Callable[[Any, Path], list[Path]]
+WRITERS: Register[Writer] = Register("writer of images")
+
+
+@WRITERS.add("envi")
+def _envi(found, folder: Path) -> list[Path]:
+    colours = class_colours(found.n_clusters)
+    place = found.cube.georeference
+    return [write_envi_classes(folder / "labels.hdr", found.labels, found.group_names, colours, place)]
+
+
+@WRITERS.add("geotiff")
+def _geotiff(found, folder: Path) -> list[Path]:
+    colours, place = class_colours(found.n_clusters), found.cube.georeference
+    uncertainty = found.uncertainty.astype(np.float32)
+    return [
+        write_class_geotiff(folder / "labels.tif", found.labels, found.group_names, colours, place),
+        write_geotiff(folder / "uncertainty.tif", uncertainty, place, nodata=float("nan")),
+    ]
+
+
+@WRITERS.add("pictures")
+def _pictures(found, folder: Path) -> list[Path]:
+    return write_pictures(folder, found.displays())
+
+
+@WRITERS.add("tables")
+def _tables(found, folder: Path) -> list[Path]:
+    return write_tables(folder, found.spectra_table(), found.bands_table())
+
+
+@WRITERS.add("cleaning")
+def _cleaning(found, folder: Path) -> list[Path]:
+    path = folder / "cleaning.txt"
+    path.write_text(f"{found.cleaning}\n")
+    return [path]
+
+
+@WRITERS.add("report")
+def _report(found, folder: Path) -> list[Path]:
+    return [found.report(folder / "report.html")]

@@ -1,0 +1,84 @@
+"""The files that a fit of the command line leaves in its folder: the register `WRITERS`, by file name.
+
+A writer takes a `Finished` fit and the path to write to. One that has nothing to say about this fit writes nothing:
+only a search has results.csv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import make_pipeline
+
+from .._utils.atomic import output_folder
+from .._utils.register import Register
+from ..persistence import save
+from .summary import criteria_table, labels_table, variables_table
+from .table import report
+
+__all__ = ["WRITERS", "Finished", "write_all"]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What there is to write about."""
+
+    fitted: Any  # the estimator or the ModelSearch
+    model: Any  # the estimator, of a search the best one
+    table: Any  # the table that was read: ids, labels and notes
+    X: Any  # the frame (n x p) that was fitted, scaled if it was
+    scaler: Any = None  # the fitted scaler, or None
+
+
+Writer = Callable[[Finished, Path], Any]
+WRITERS: Register[Writer] = Register("output file")
+
+
+@WRITERS.add("labels.csv")
+def _labels(done: Finished, path: Path) -> None:
+    labels_table(done.model, done.X, done.table.ids).to_csv(path, index=False)
+
+
+@WRITERS.add("variables.csv")
+def _variables(done: Finished, path: Path) -> None:
+    variables_table(done.model, done.X.columns).to_csv(path, index=False)
+
+
+@WRITERS.add("criteria.csv")
+def _criteria(done: Finished, path: Path) -> None:
+    criteria_table(done.model).to_csv(path, index=False)
+
+
+@WRITERS.add("results.csv")
+def _results(done: Finished, path: Path) -> None:
+    if done.fitted is not done.model:
+        done.fitted.results_.to_csv(path, index=False)
+
+
+@WRITERS.add("model.skops")
+def _model(done: Finished, path: Path) -> None:
+    save(done.model if done.scaler is None else make_pipeline(done.scaler, done.model), path)
+
+
+@WRITERS.add("report.html")
+def _report(done: Finished, path: Path) -> None:
+    table = done.table
+    report(done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes)
+
+
+def write_all(folder, fitted, model, table, X, scaler=None) -> list[Path]:
+    """Every registered file of a fit, all or none of them; returns the paths.
+
+    `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
+    `X` the frame that was fitted and `scaler` what it was scaled by.
+    """
+    done = Finished(fitted, model, table, X, scaler)
+    folder = Path(folder)
+    with output_folder(folder) as new:
+        for name, write in WRITERS.items():
+            write(done, new / name)
+        written = [name for name in WRITERS if (new / name).exists()]
+    return [folder / name for name in written]
