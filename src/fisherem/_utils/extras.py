@@ -1,4 +1,4 @@
-"""Packages that only some inputs need, imported when they do."""
+"""Packages that only some inputs need, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ __all__ = ["need_extra"]
 
 
 def need_extra(name: str, what: str, extra: str):
-    """The module `name`; without it an ImportError that says how to get it."""
+    """The module `name`, of one of the optional packages.
+
+    Where it is missing, an ImportError says that `what` ("reading ENVI files") needs it and that the extra `extra` of
+    fisherem installs it.
+    """
     try:
         return import_module(name)
     except ImportError as error:

@@ -1,4 +1,14 @@
-"""Hyperspectral images: from a cube on disk to a map, the bands that matter and their spectra."""
+"""Hyperspectral images: from a cube on disk to a map, the bands that matter and their spectra.
+
+    read(path)          a file (ENVI, GeoTIFF, MATLAB, .npy)   -> Cube: rows x columns x bands, on disk where possible
+    clean(cube)         a Cube                                 -> Cleaned: n pixels x p bands, and what was left out
+    segment(cube, K)    a Cube, array or path                  -> Segmentation: labels (rows x columns), posteriors
+                                                                  (rows x columns x K), support (bands), mean spectra
+                                                                  (K x bands); `save` writes maps, tables and a page
+
+Pixels that are left out have label -1 and posteriors NaN. Arrays count groups and bands from 0; files, pages and
+tables count them from 1.
+"""
 
 from .clean import clean
 from .cleaning_report import CleaningReport

@@ -1,4 +1,4 @@
-"""Arrays in files: MATLAB .mat (v5 by scipy, v7.3 by h5py) and .npy; a cube, or bands x pixels with a given shape."""
+"""Arrays in files: MATLAB .mat (v5 by scipy, v7.3 by h5py) and .npy, holding a cube, or a table of pixels to fold."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
+from .._utils.extras import need_extra
 from .cube import Cube
-from .extras import need
 from .lines import READ_WHOLE_BYTES, LazyLines
 
 __all__ = ["Hdf5Lines", "fold_pixels", "load_array", "read_matlab", "read_npy"]
 
 
 def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
-    """rows x columns x bands of a table of pixels x bands or bands x pixels; `order` "F" runs down the columns."""
+    """The cube (rows x columns x bands) of a table of pixels x bands or bands x pixels.
+
+    `shape` is (rows, columns). With `order` "F" the pixels run down the columns, with "C" along the rows.
+    """
     n = shape[0] * shape[1]
     if n not in table.shape:
-        raise ValueError(f"shape={shape} has {n} pixels; neither side of the array of shape {table.shape} has so many")
+        raise ValueError(
+            f"shape={shape} has {n} pixels; neither side of the array of shape {table.shape} has that many"
+        )
     pixels = table.T if table.shape[1] == n else table
     if order == "F":
         return pixels.reshape(shape[1], shape[0], -1).transpose(1, 0, 2)
@@ -64,7 +69,10 @@ def _check_shape(found: tuple[int, ...], shape, path: Path) -> None:
 
 
 def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
-    """MATLAB counts pixels down the columns: `order` is "F" unless said otherwise."""
+    """The cube of a .mat file; MATLAB runs down the columns, so `order` is "F" unless told otherwise.
+
+    `variable` names the array, `shape` (rows, columns) folds a table of pixels; see `read`.
+    """
     from scipy.io import loadmat, whosmat
     from scipy.io.matlab import MatReadError
 
@@ -88,7 +96,7 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
 
 
 class Hdf5Lines(LazyLines):
-    """A cube of a v7.3 file, which is bands x columns x rows there, in chunks that may be packed."""
+    """The cube of a v7.3 file, which holds it as bands x columns x rows, in chunks that may be compressed."""
 
     def __init__(self, dataset):
         rows = (dataset.chunks or (1, 1, 1))[2]
@@ -103,7 +111,7 @@ class Hdf5Lines(LazyLines):
 
 
 def _read_matlab73(path: Path, variable, shape, order) -> Cube:
-    h5py = need("h5py", "reading MATLAB v7.3 files")
+    h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -127,7 +135,7 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
 
 
 def load_array(path: Path) -> np.ndarray:
-    """The array of a .npy file, mapped into memory; never an object that would have to be unpickled."""
+    """The array of a .npy file, mapped into memory; files that hold pickled objects are refused."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     try:
@@ -137,5 +145,5 @@ def load_array(path: Path) -> np.ndarray:
 
 
 def read_npy(path: Path, *, shape=None, order="C") -> Cube:
-    """Mapped into memory."""
+    """The cube of a .npy file, mapped into memory; `shape` (rows, columns) folds a table of pixels."""
     return _as_cube(load_array(path), shape, order, path)

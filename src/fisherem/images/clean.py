@@ -1,13 +1,13 @@
-"""From a cube to the rows that are clustered: which pixels and bands are left out, what is done to the rest, counted.
+"""From a cube to the rows that are clustered: what is left out is counted, and the rest is clipped and normalised.
 
     row[i, b] = clip(value[pixel i, band b]) / |clip(value[pixel i, :])|        optionally (row - mean_b) / deviation_b
 
-Dividing each pixel by its norm is the default, clipping at 10 robust deviations too; standardising is not. Agreement
-with the truth of sparse Fisher-EM (two-step, AkjB, 0.1): Samson 0.70 as it is, 0.85 standardised, 0.97 normalised,
-0.98 both, and the same by svd; the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The CRISM tile has
-no truth, and decides nothing (docs/images.md). Light and slope multiply a whole spectrum: they are
-most of the variance of a scene and say nothing about what the ground is made of; the norm takes them away.
-Standardising gives quiet bands the weight of the others and selects more of them for nothing.
+By default each pixel is divided by its norm and values are clipped at 10 robust deviations; bands are not standardised.
+How well sparse Fisher-EM (two-step, AkjB, 0.1) agrees with the truth: on Samson 0.70 as it is, 0.85 standardised, 0.97
+normalised, 0.98 both, and the same by svd; on the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The
+CRISM tile has no known truth, so it decides nothing (docs/images.md). Light and slope multiply a whole spectrum: they
+are most of the variance of a scene and say nothing about what the ground is made of. The norm takes them away.
+Standardising gives quiet bands the same weight as the others, and selects more bands without gaining anything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .units import parse_range
 __all__ = ["CLIP", "CleanPixels", "Cleaned", "clean"]
 
 # Values further than this many robust standard deviations from their band's median are pulled back to that limit.
-# Snow, shadow and glint lie within it on the scenes at hand; the CRISM tile's spikes lie a thousand deviations out.
+# Snow, shadow and glint lie within it on the scenes we have; the CRISM tile's spikes lie a thousand deviations out.
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
@@ -36,16 +36,17 @@ _SAMPLE = 2000
 _ERRATIC, _WINDOW = 10.0, 11
 # A band without a value in more than this share of the pixels goes; otherwise each of its gaps costs a pixel.
 _EMPTY_BAND = 0.5
-# Values looked at in one go.
+# Values read at a time.
 _CHUNK = 2**20
-# Cleaned rows up to this size are made once and kept; beyond, they are made again from the file whenever they are read.
+# Cleaned rows up to this size are made once and kept; larger ones are made from the file again whenever they are read.
 _KEEP_BYTES = 2**28
 
 
 class CleanPixels:
     """The n x p rows that are clustered, made from the cube's pixels when they are read (see `ArrayRows`).
 
-    A slice is valid until the same thread reads the next one: new memory for each would cost more than the arithmetic.
+    A slice is valid until the same thread reads the next one: new memory for every slice would cost more than the
+    arithmetic.
     """
 
     ndim = 2
@@ -62,7 +63,7 @@ class CleanPixels:
         self._buffers = threading.local()
 
     def __getstate__(self):
-        """Threads' buffers stay where they are."""
+        """Everything but the threads' buffers."""
         return {k: v for k, v in self.__dict__.items() if k != "_buffers"}
 
     def __setstate__(self, state):
@@ -73,7 +74,7 @@ class CleanPixels:
         return self.shape[0]
 
     def reflectance(self, key) -> np.ndarray:
-        """The chosen pixels and bands, clipped; neither normalised nor standardised."""
+        """Rows `key` of the chosen pixels and bands (m x p), clipped, but neither normalised nor standardised."""
         values = self._read(key)
         if self.bands is not None:
             values = values[:, self.bands]
@@ -111,15 +112,18 @@ class CleanPixels:
         return buffer[:n]
 
     def chunks(self):
-        """Slices over all rows."""
+        """Slices that together cover all rows."""
         step = max(1, _CHUNK // self.pixels.shape[1])
         return (slice(i, min(i + step, len(self))) for i in range(0, len(self), step))
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """rows (n x p, in memory or lazy) · source (their `CleanPixels`) · mask (bool, rows x columns of the image) ·
-    bands (numbers of the p bands) · report."""
+    """The result of cleaning.
+
+    rows (n x p, in memory or read when indexed) · source, their `CleanPixels` · mask (bool, rows x columns), the n
+    pixels that are used · bands (p), their numbers from 0 · report, what was left out.
+    """
 
     rows: np.ndarray | CleanPixels = field(repr=False)
     source: CleanPixels = field(repr=False)
@@ -129,13 +133,13 @@ class Cleaned:
 
 
 def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False) -> Cleaned:
-    """Choose and count pixels and bands, and make the rows.
+    """Choose the pixels and bands to use, count the others, and make the rows (n x p) that are clustered.
 
     Parameters
     ----------
-    bands : "0.5-2.6um" (ranges of wavelengths, several with commas), or band numbers or a bool per band; None: all
-    mask : bool rows x columns or a file with it, True for the pixels to use
-    clip : robust standard deviations from the band's median beyond which values are pulled back; None: never
+    bands : "0.5-2.6um" (wavelengths; several ranges with commas), band numbers from 0, or one bool per band; None: all
+    mask : bool (rows x columns), True for the pixels to use, or a file with it
+    clip : values further than this many robust standard deviations from the band's median are pulled back; None: none
     normalise : divide each pixel by its norm
     standardise : give each band mean 0 and variance 1
     """
@@ -177,7 +181,7 @@ def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
         if asked.dtype == bool and asked.shape != (cube.shape[2],):
             raise ValueError(f"bands must have one True or False per band ({cube.shape[2]}); got {asked.shape}")
         if asked.dtype != bool and not (asked.dtype.kind in "iu" and ((asked >= 0) & (asked < cube.shape[2])).all()):
-            raise ValueError(f"bands must be wavelengths ('0.5-2.6um') or numbers from 0 to {cube.shape[2] - 1}")
+            raise ValueError(f"bands must be wavelengths ('0.5-2.6um') or band numbers from 0 to {cube.shape[2] - 1}")
         chosen = np.zeros(cube.shape[2], bool)
         chosen[asked] = True
     report.bands_not_asked = int((~chosen).sum())
@@ -190,13 +194,13 @@ def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
 
 
 def _invalid(raw: np.ndarray, fill: float | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """(fill value, NaN or infinite) as bool arrays; integers have no second kind."""
+    """Where the fill value is, and where NaN or infinity is (None for integers): bool arrays of the shape of `raw`."""
     is_fill = np.zeros(raw.shape, bool) if fill is None else raw == _stored(fill, raw.dtype)
     return is_fill, (~np.isfinite(raw) if raw.dtype.kind == "f" else None)
 
 
 def _stored(fill: float, dtype: np.dtype):
-    """The fill value as the file's own type holds it: headers print it in decimals."""
+    """The fill value in the file's own type: headers write it in decimals."""
     return dtype.type(fill) if dtype.kind == "f" else fill
 
 
@@ -222,13 +226,13 @@ def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarra
         spread = 1.4826 * median_of(np.abs(values - middle), axis=0)
         around, level = (median_filter(v, _WINDOW, mode="nearest") for v in (spread, np.abs(middle)))
         erratic[whole] = (spread > _ERRATIC * around) & (spread > level)
-        spread[spread == 0] = np.inf  # half of the values are one number: no scale to judge by
+        spread[spread == 0] = np.inf  # half of the values are the same number: there is no scale to judge by
         low[whole], high[whole] = middle - clip * spread, middle + clip * spread
     return low, high, erratic
 
 
 def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out bands without values or variation and pixels with gaps: (bands, pixels) to use, as bool."""
+    """Leave out bands without values or variation, and pixels with gaps: (bands, pixels) to use, as bool."""
     found = _look(cube, use, chosen, limits)
     empty = chosen & (found.gaps > _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank))
     if empty.any():
@@ -260,7 +264,7 @@ class _Found:
 
 
 def _look(cube: Cube, use, chosen, limits) -> _Found:
-    """One pass over the pixels."""
+    """What one pass over the pixels finds."""
     n_all, p = cube.pixels.shape
     found = _Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
@@ -298,7 +302,7 @@ def _look(cube: Cube, use, chosen, limits) -> _Found:
 
 
 def _normalise(rows: CleanPixels) -> None:
-    """1 / norm of every row."""
+    """Let every row be divided by its norm."""
     norms = np.empty(len(rows), rows.dtype)
     for part in rows.chunks():
         values = rows.reflectance(part)

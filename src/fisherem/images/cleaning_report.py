@@ -9,14 +9,14 @@ __all__ = ["CleaningReport"]
 
 @dataclass
 class CleaningReport:
-    """Counts of pixels and numbers of bands (from 0) by the reason that they were left out for."""
+    """What was left out, by reason: counts of pixels, numbers of bands (from 0). `str` gives it as text for people."""
 
     n_pixels: int
     n_bands: int
     masked_by_request: int = 0  # by the cube's or the user's mask
     fill_pixels: int = 0  # the fill value in some band that is used
     not_finite_pixels: int = 0  # NaN or infinite, without a fill value
-    dark_pixels: int = 0  # 0 in every band: dead, whatever the fill value is said to be
+    dark_pixels: int = 0  # 0 in every band: dead, whatever the file says its fill value is
     bands_not_asked: int = 0
     bands_bad: tuple[int, ...] = ()  # in the bad-band list
     bands_empty: tuple[int, ...] = ()  # without a value in most pixels
@@ -29,7 +29,7 @@ class CleaningReport:
     used_bands: int = 0
 
     def lines(self) -> list[tuple[str, int]]:
-        """(what, how many) of all that is not 0."""
+        """(what, how many) of everything that is not 0."""
         table = [
             ("pixels masked by request", self.masked_by_request),
             ("pixels with the fill value", self.fill_pixels),
@@ -45,6 +45,7 @@ class CleaningReport:
         return [(what, count) for what, count in table if count]
 
     def brief(self) -> str:
+        """What was left out, on one line."""
         return ", ".join(f"{count} {what}" for what, count in self.lines()) or "nothing left out"
 
     def done(self) -> list[str]:

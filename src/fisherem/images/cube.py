@@ -1,8 +1,8 @@
-"""The cube: rows x columns x bands, read a few lines at a time, with all that its file says about it.
+"""The cube: rows x columns x bands, read a few lines at a time, with everything that its file says about it.
 
 `Pixels` is the same data as a table: pixel i = row * columns + column, out[i, b] = data[row, column, b] / scale. Every
-interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more;
-large files that are packed are read as `LazyLines`.
+interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more.
+Large compressed files are read as `LazyLines`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ __all__ = ["Cube", "Georeference", "Pixels", "as_cube"]
 
 
 def _float_type(dtype: np.dtype) -> np.dtype:
-    """float32 where it holds every value (integers up to 16 bits), else float64."""
+    """float32 where it holds every value exactly (integers up to 16 bits), else float64."""
     exact = dtype.kind in "iub" and dtype.itemsize <= 2
     return np.dtype(np.float32 if exact or (dtype.kind == "f" and dtype.itemsize <= 4) else np.float64)
 
 
 class Pixels:
-    """n x bands, lazily: `pixels[a:b]` and `pixels[index array]` give native floats divided by the scale factor.
+    """The n x bands table of a cube's pixels, read when indexed.
 
-    `raw` gives the same pixels as they are stored, for comparison with a fill value.
+    `pixels[a:b]` and `pixels[index array]` give native floats divided by the scale factor; `raw` gives the same pixels
+    as they are stored, for comparison with a fill value.
     """
 
     ndim = 2
@@ -69,8 +70,8 @@ class Georeference:
 
 @dataclass(frozen=True)
 class Cube:
-    """rows x columns x bands (a strided view, on disk where the format allows, or `LazyLines` of a large file that has
-    to be unpacked) and what the file says about it.
+    """An image of rows x columns x bands (a strided view, on disk where the format allows, or `LazyLines` of a large
+    compressed file) and what the file says about it.
 
     wavelengths (bands) in `units` ("um", "nm" or "") · band_names (bands) · bad_bands (bool, bands) ·
     mask (bool, rows x columns, True for pixels to use) · fill_value, as stored · scale_factor, what stored values are
@@ -102,15 +103,16 @@ class Cube:
 
     @property
     def shape(self) -> tuple[int, int, int]:
+        """(rows, columns, bands)."""
         return self.data.shape  # type: ignore[return-value]
 
     @property
     def pixels(self) -> Pixels:
-        """The n x bands table in row-major order of the pixels, lazily."""
+        """The n x bands table of the pixels in row-major order, read when indexed."""
         return Pixels(self.data, self.scale_factor)
 
     def names(self) -> list[str]:
-        """A name per band: the file's, else the wavelength, else the number."""
+        """One name per band: the file's, else the wavelength, else "band 1", "band 2", ..."""
         if self.band_names is not None:
             return list(self.band_names)
         if self.wavelengths is not None:
@@ -119,10 +121,10 @@ class Cube:
 
 
 def as_cube(source: Any, **known) -> Cube:
-    """A Cube as it is; an array of rows x columns x bands with what is known of it."""
+    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it."""
     if isinstance(source, Cube):
         if known:
-            raise ValueError(f"{', '.join(known)} belong to the cube itself: make it with them")
+            raise ValueError(f"{', '.join(known)} are properties of the cube: set them when you make the Cube")
         return source
     array = source if isinstance(source, np.ndarray) else np.asarray(source)
     return Cube(array, **known)

@@ -1,4 +1,4 @@
-"""ENVI: a text header and a flat binary file, mapped into memory as rows x columns x bands whatever its interleave."""
+"""ENVI: a text header and a flat binary file, mapped into memory as rows x columns x bands in any interleave."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from .._utils.extras import need_extra
 from .cube import Cube, Georeference
-from .extras import need
 from .units import wavelength_units
 
 __all__ = ["read_envi"]
 
-# ENVI's codes of real data types; complex ones (6, 9) are no reflectances.
+# ENVI's codes of real data types; complex ones (6, 9) cannot be reflectances.
 DATA_TYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
 # Interleave -> (order of the sizes in the file, the transpose to rows x columns x bands)
 INTERLEAVES = {
@@ -26,7 +26,7 @@ DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sl
 
 
 def read_envi(path: Path) -> Cube:
-    """The cube of an ENVI header; its data stay on disk."""
+    """The cube of an ENVI file, named by its header or its data; the data stay on disk."""
     header_path, header = _header(path)
     sizes = {name: _whole(header, name, header_path) for name in ("lines", "samples", "bands")}
     if min(sizes.values()) < 1:
@@ -37,7 +37,7 @@ def read_envi(path: Path) -> Cube:
     code = _whole(header, "data type", header_path)
     if code not in DATA_TYPES:
         known = ", ".join(map(str, DATA_TYPES))
-        raise ValueError(f"{header_path.name}: data type {code} is unknown or not real; known are {known}")
+        raise ValueError(f"{header_path.name}: data type {code} is unknown or not real; the known ones are {known}")
     order = _whole(header, "byte order", header_path, 0)
     if order not in (0, 1):
         raise ValueError(f"{header_path.name}: byte order must be 0 or 1; the header says {order}")
@@ -57,7 +57,7 @@ def read_envi(path: Path) -> Cube:
 
 
 def _header(path: Path) -> tuple[Path, dict]:
-    envi = need("spectral.io.envi", "reading ENVI files")
+    envi = need_extra("spectral.io.envi", "reading ENVI files", "images")
     header_path = path if path.suffix.lower() == ".hdr" else path.with_suffix(".hdr")
     if not header_path.exists() and Path(f"{path}.hdr").exists():
         header_path = Path(f"{path}.hdr")
@@ -91,13 +91,13 @@ def _whole(header: dict, name: str, path: Path, default: int | None = None) -> i
 
 
 def _numbers(header: dict, name: str, path: Path) -> np.ndarray:
-    """The field as an array of finite numbers, one for a field that is no list."""
+    """The field as an array of finite numbers; of a single one where the field is not a list."""
     try:
         values = np.array(header[name], float)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path.name}: '{name}' must be numbers ({error}); mend or remove the line") from None
+        raise ValueError(f"{path.name}: '{name}' must be numbers ({error}); fix or remove the line") from None
     if not np.isfinite(values).all() and name != "data ignore value":  # NaN as fill value is common
-        raise ValueError(f"{path.name}: '{name}' must be finite numbers; mend or remove the line")
+        raise ValueError(f"{path.name}: '{name}' must be finite numbers; fix or remove the line")
     return values
 
 
@@ -116,7 +116,7 @@ def _described(header: dict, path: Path) -> dict:
     if "reflectance scale factor" in header:
         known["scale_factor"] = float(_numbers(header, "reflectance scale factor", path))
         if known["scale_factor"] <= 0:
-            raise ValueError(f"{path.name}: 'reflectance scale factor' must be above 0; mend or remove the line")
+            raise ValueError(f"{path.name}: 'reflectance scale factor' must be above 0; fix or remove the line")
     return known
 
 

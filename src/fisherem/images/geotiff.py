@@ -1,4 +1,4 @@
-"""GeoTIFF by rasterio: nodata, georeference, band descriptions. Large files stay on disk, read by blocks of lines."""
+"""GeoTIFF by rasterio: nodata, georeference, band descriptions. Large files stay on disk, read in blocks of lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .._utils.extras import need_extra
 from .cube import Cube, Georeference
-from .extras import need
 from .lines import READ_WHOLE_BYTES, LazyLines
 from .units import UNITS, wavelength_units
 
@@ -19,7 +19,8 @@ _NUMBER_UNIT = re.compile(r"\s*([\d.]+)\s*([^\d\s)]+)")
 
 
 class RasterLines(LazyLines):
-    """The bands of a raster file; with `scales` and `offsets` (one per band) as real values, NaN for the fill value."""
+    """The lines of a raster file, as stored; with `own` (scales, offsets, fill value) as real values, NaN for the fill
+    value. Scales and offsets have one entry per band."""
 
     def __init__(self, file, own: tuple[np.ndarray, np.ndarray, float | None] | None):
         height = max(rows for rows, _ in file.block_shapes)
@@ -28,7 +29,7 @@ class RasterLines(LazyLines):
         self.file, self.own = file, own
 
     def _read(self, first: int, stop: int) -> np.ndarray:
-        rasterio = need("rasterio", "reading GeoTIFF files")
+        rasterio = need_extra("rasterio", "reading GeoTIFF files", "images")
         try:
             window = rasterio.windows.Window(0, first, self.shape[1], stop - first)
             stored = self.file.read(window=window).transpose(1, 2, 0)
@@ -45,8 +46,8 @@ class RasterLines(LazyLines):
 
 
 def read_geotiff(path: Path) -> Cube:
-    """The cube of a GeoTIFF; read at once if it is small."""
-    rasterio = need("rasterio", "reading GeoTIFF files")
+    """The cube of a GeoTIFF; a small file is read at once."""
+    rasterio = need_extra("rasterio", "reading GeoTIFF files", "images")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
         try:
@@ -61,7 +62,7 @@ def read_geotiff(path: Path) -> Cube:
         own = None
         if (scales == scales[0]).all() and not offsets.any():
             known["scale_factor"] = 1 / scales[0]
-        else:  # a scale of its own per band: applied as the lines are read
+        else:  # each band has its own scale: applied as the lines are read
             own = scales, offsets, known.pop("fill_value", None)
         lines = RasterLines(file, own)
         if np.prod(lines.shape) * lines.dtype.itemsize > READ_WHOLE_BYTES:

@@ -1,9 +1,9 @@
-"""rows x columns x bands that stay in their file: formats that cannot be mapped into memory, read some lines at a time.
+"""Cubes (rows x columns x bands) that stay in their file: formats that cannot be mapped into memory, read line by line.
 
     lines[a:b] = the lines a to b - 1        lines[r, c] = out[i, :] = value at (r[i], c[i])
 
-What is packed (compressed strips, tiles, chunks) has to be unpacked whenever it is read, so lines are read in groups
-and the last groups are kept.
+Compressed strips, tiles and chunks have to be unpacked whenever they are read, so lines are read in groups and the
+last groups are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 __all__ = ["READ_WHOLE_BYTES", "LazyLines"]
 
-# Files up to this size are read at once: it is quicker, and the cleaned rows are kept in memory up to the same size.
+# Files up to this size are read at once: that is faster, and cleaned rows are kept in memory up to the same size.
 READ_WHOLE_BYTES = 2**28
 # Bytes of a group of lines, and how many groups are kept: one per core that reads, and those that tiles overlap with.
 _GROUP_BYTES = 2**24
@@ -24,12 +24,12 @@ _KEPT = 8
 
 
 class LazyLines(ABC):
-    """An array of three dimensions as far as `Pixels` needs one. Several threads may read."""
+    """As much of a 3-D array (rows x columns x bands) as `Pixels` needs. Several threads may read."""
 
     ndim = 3
 
     def __init__(self, shape: tuple[int, int, int], dtype, unit: int = 1):
-        """`unit`: how many lines the file keeps together, if it does; groups are multiples of it."""
+        """`unit` is how many lines the file keeps together; groups are multiples of it."""
         self.shape, self.dtype = shape, np.dtype(dtype)
         bytes_of_line = max(1, shape[1] * shape[2] * self.dtype.itemsize)
         self._step = unit * max(1, _GROUP_BYTES // (bytes_of_line * unit))
@@ -54,7 +54,7 @@ class LazyLines(ABC):
         if isinstance(key, slice):
             start, stop, stride = key.indices(self.shape[0])
             if stride != 1:
-                raise IndexError("lines are read one after the other: slices need a step of 1")
+                raise IndexError("lines are read in order: slices need a step of 1")
             if stop <= start:
                 return np.empty((0, *self.shape[1:]), self.dtype)
             parts = []

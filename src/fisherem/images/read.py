@@ -1,4 +1,4 @@
-"""read(path): a cube from any of the formats, by the ending of its name."""
+"""read(path): a cube from a file of any known format, told by the ending of its name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _reader(path: Path) -> Reader:
     if path.suffix.lower() not in READERS:
         if Path(f"{path}.hdr").exists():
             return READERS[".hdr"]
-        raise ValueError(f"{path.name}: the format is told by the ending, one of {', '.join(READERS)}")
+        raise ValueError(f"{path.name}: the format is told by the ending, which must be one of {', '.join(READERS)}")
     return READERS[path.suffix.lower()]
 
 
@@ -66,15 +66,15 @@ def read(
     ----------
     variable : the array of a .mat file, where several could be the cube
     shape : (rows, columns) of a table of bands x pixels or pixels x bands (.mat, .npy)
-    order : "C" (along the rows) or "F" (down the columns), how such a table runs; "F" for .mat, "C" for .npy
-    wavelengths, units, fill_value : what the file does not say, or says wrongly
-    mask : bool rows x columns, or a file with it (see `read_mask`); True for the pixels to use
+    order : how the pixels of such a table run: "C" along the rows (default for .npy), "F" down the columns (.mat)
+    wavelengths, units, fill_value : what the file does not say, or gets wrong
+    mask : bool (rows x columns), True for the pixels to use, or a file with it (see `read_mask`)
     """
     path = Path(path)
     reader = _reader(path)
     options = {k: v for k, v in {"variable": variable, "shape": shape, "order": order}.items() if v is not None}
     if extra := set(options) - set(reader.options):
-        raise ValueError(f"{', '.join(sorted(extra))}: no options for {path.suffix} files, which say it themselves")
+        raise ValueError(f"{', '.join(sorted(extra))}: no options for {path.suffix} files, which carry this themselves")
     if order not in (None, "C", "F"):
         raise ValueError(f"order must be 'C' or 'F'; got {order!r}")
     cube = reader.read(path, **options)
@@ -93,7 +93,10 @@ def read(
 
 
 def read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
-    """bool rows x columns from an array or a file of one band (.npy, ENVI, GeoTIFF): not 0 means use the pixel."""
+    """The mask (bool, rows x columns) of an array or a file of one band (.npy, ENVI, GeoTIFF): 0 leaves a pixel out.
+
+    `shape` is the (rows, columns) that it must have.
+    """
     if isinstance(mask, (str, Path)):
         path = Path(mask)
         mask = load_array(path) if path.suffix.lower() == ".npy" else _reader(path).read(path).data

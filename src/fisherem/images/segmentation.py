@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._utils.wording import group_name
 from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..reports.image import image_report
 from .cleaning_report import CleaningReport
@@ -20,10 +21,13 @@ __all__ = ["Segmentation"]
 
 @dataclass(frozen=True)
 class Segmentation:
-    """labels (rows x columns, -1 masked) · posteriors (rows x columns x K, NaN masked) · support (bool, bands) ·
-    mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the fitted estimator (on
-    the bands that were used) · cleaning · cube · search, the ModelSearch when the number of groups was chosen ·
-    spatial, the strength of the spatial prior at the end."""
+    """The groups of a cube's pixels, back on the map.
+
+    labels (rows x columns, -1 where masked) · posteriors (rows x columns x K, NaN where masked) · support (bool,
+    bands) · mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the estimator
+    fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen ·
+    spatial, the strength of the spatial prior at the end.
+    """
 
     labels: np.ndarray = field(repr=False)
     posteriors: np.ndarray = field(repr=False)
@@ -37,10 +41,12 @@ class Segmentation:
 
     @property
     def n_clusters(self) -> int:
+        """The number of groups K."""
         return self.posteriors.shape[2]
 
     @property
     def wavelengths(self) -> np.ndarray | None:
+        """The cube's wavelengths (bands); None where its file has none."""
         return self.cube.wavelengths
 
     @property
@@ -50,15 +56,16 @@ class Segmentation:
 
     @property
     def uncertainty(self) -> np.ndarray:
-        """rows x columns: 1 - the largest posterior; NaN where masked."""
+        """1 - the largest posterior (rows x columns); NaN where masked."""
         return 1 - self.posteriors.max(axis=2)
 
     @property
     def group_names(self) -> list[str]:
-        return [f"group {k + 1}" for k in range(self.n_clusters)]
+        """The names of the K groups for people: "group 1", "group 2", ..."""
+        return [group_name(k) for k in range(self.n_clusters)]
 
     def spectra_table(self) -> pd.DataFrame:
-        """A row per band: number (from 1), name, wavelength, whether selected, the groups' means."""
+        """One row per band: number (from 1), name, wavelength, whether it is selected, the groups' means."""
         bands = np.arange(len(self.support))
         table = {"band": bands + 1, "name": self.cube.names()}
         if self.wavelengths is not None:
@@ -68,7 +75,7 @@ class Segmentation:
         return pd.DataFrame(table | means)
 
     def bands_table(self) -> pd.DataFrame:
-        """The selected bands, with the size of their loadings, the largest first."""
+        """The selected bands with the size of their loadings, largest first."""
         table = self.spectra_table().loc[self.support]
         size = np.linalg.norm(self.model.sparse_loadings_[self.model.support_], axis=1)
         table.insert(len(table.columns) - self.n_clusters, "loading", size)
@@ -101,7 +108,7 @@ class Segmentation:
         return image_report(self, path, title=title)
 
     def save(self, folder) -> list[Path]:
-        """Write everything to a folder, which is made if need be; returns the paths.
+        """Write everything to a folder, which is made if needed; returns the paths.
 
         report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
         uncertainty.png, spectra.png · spectra.csv, bands.csv · cleaning.txt · and what was added to the register

@@ -16,16 +16,16 @@ _RANGE = re.compile(r"\s*([\d.]+)\s*(?:-|:|to)\s*([\d.]+)\s*(\S*)\s*")
 
 
 def wavelength_units(name: str | None, wavelengths) -> str:
-    """ "um" or "nm" by name; where the file does not say, values above 100 are nanometres: no sensor that this is for
-    sees 100 micrometres, and none sees 100 nanometres."""
+    """ "um" or "nm", by name. Where the file does not say, values above 100 are nanometres: none of the sensors that
+    this is meant for sees 100 micrometres, and none sees 100 nanometres."""
     known = UNITS.get(str(name).strip().lower())
     return known or ("nm" if np.median(wavelengths) > 100 else "um")
 
 
 def parse_range(text: str, wavelengths, units: str) -> np.ndarray:
-    """bool over the bands: those whose wavelength lies in a range; several ranges are separated by commas.
+    """Which bands have a wavelength in one of the ranges, as bool (bands). Several ranges are separated by commas.
 
-    A range without units is in those of the cube.
+    A range without units is in the units of the cube.
     """
     if wavelengths is None:
         raise ValueError(

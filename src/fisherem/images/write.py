@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._utils.extras import need_extra
 from .._utils.register import Register
 from ..plots.maps import class_colours
 from .cube import Georeference
-from .extras import need
 
 __all__ = [
     "WRITERS", "write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables",
@@ -34,8 +34,11 @@ def _codes(labels: np.ndarray) -> np.ndarray:
 
 
 def write_envi_classes(path: Path, labels, names, colours, georeference: Georeference) -> Path:
-    """An ENVI classification file (header and data) with class names, colours and the georeference."""
-    envi = need("spectral.io.envi", "writing ENVI files")
+    """An ENVI classification file (header and data) of labels (rows x columns, from 0, -1 where masked).
+
+    It carries the class names, their colours (K x 3, from 0 to 1) and the georeference. Returns the path.
+    """
+    envi = need_extra("spectral.io.envi", "writing ENVI files", "images")
     metadata = {"description": "groups found by fisherem; 0 is masked", **_envi_place(georeference)}
     shown = [(0, 0, 0), *(tuple(round(255 * c) for c in colour) for colour in colours)]
     envi.save_classification(
@@ -52,7 +55,7 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
 
 
 def _envi_place(georeference: Georeference) -> dict:
-    """The header's map fields: those that came with an ENVI file, else as GDAL writes them for the same place."""
+    """The header's map fields: those that came with an ENVI file, else those that GDAL writes for the same place."""
     if georeference.map_info is not None:
         own = {"map info": list(georeference.map_info)}
         if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
@@ -60,7 +63,7 @@ def _envi_place(georeference: Georeference) -> dict:
         return _joined(own)
     if georeference.transform is None:
         return {}
-    envi = need("spectral.io.envi", "writing ENVI files")
+    envi = need_extra("spectral.io.envi", "writing ENVI files", "images")
     with TemporaryDirectory() as folder:
         example = Path(folder) / "place.img"
         write_geotiff(example, np.ones((1, 1), np.uint8), georeference, nodata=None, driver="ENVI")
@@ -69,15 +72,18 @@ def _envi_place(georeference: Georeference) -> dict:
 
 
 def _joined(fields: dict[str, list[str]]) -> dict[str, str]:
-    """As text: spectral writes lists with blanks around the commas, which GDAL does not read in a coordinate system."""
+    """Lists as text: spectral puts blanks around the commas, and GDAL cannot read a coordinate system with them."""
     return {name: "{" + ",".join(values) + "}" for name, values in fields.items()}
 
 
 def write_geotiff(
     path: Path, values, georeference: Georeference, *, nodata, names=None, colours=None, driver="GTiff"
 ) -> Path:
-    """One band, rows x columns, with the georeference; class maps with their colours and names."""
-    rasterio = need("rasterio", "writing GeoTIFF files")
+    """One band of values (rows x columns) with the georeference, and for class maps their names and colours.
+
+    Returns the path.
+    """
+    rasterio = need_extra("rasterio", "writing GeoTIFF files", "images")
     place = {}
     if georeference.crs is not None:
         place["crs"] = rasterio.crs.CRS.from_user_input(georeference.crs)
@@ -100,11 +106,12 @@ def write_geotiff(
 
 
 def write_class_geotiff(path: Path, labels, names, colours, georeference: Georeference) -> Path:
+    """A GeoTIFF of labels (rows x columns, from 0, -1 where masked) with class names and colours; returns the path."""
     return write_geotiff(path, _codes(labels), georeference, nodata=0, names=names, colours=colours)
 
 
 def write_pictures(folder: Path, displays: dict) -> list[Path]:
-    """A PNG per display, by name."""
+    """One PNG per display, under its name; returns the paths."""
     import matplotlib.pyplot as plt
 
     paths = []
@@ -117,6 +124,7 @@ def write_pictures(folder: Path, displays: dict) -> list[Path]:
 
 
 def write_tables(folder: Path, spectra: pd.DataFrame, bands: pd.DataFrame) -> list[Path]:
+    """spectra.csv and bands.csv of the two tables of a `Segmentation`; returns the paths."""
     spectra.to_csv(folder / "spectra.csv", index=False)
     bands.to_csv(folder / "bands.csv", index=False)
     return [folder / "spectra.csv", folder / "bands.csv"]
