@@ -29,7 +29,7 @@ class Finished:
     fitted: Any  # the estimator or the ModelSearch
     model: Any  # the estimator, of a search the best one
     table: Any  # the table that was read: ids, labels and notes
-    X: Any  # the frame (n x p) that was fitted, scaled if it was
+    X: Any  # the frame or the table in a file (n x p) that was fitted, scaled if it was
     scaler: Any = None  # the fitted scaler, or None
 
 
@@ -44,7 +44,8 @@ def _labels(done: Finished, path: Path) -> None:
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
-    variables_table(done.model, done.X.columns).to_csv(path, index=False)
+    X = done.X
+    variables_table(done.model, X.columns if hasattr(X, "columns") else X.names).to_csv(path, index=False)
 
 
 @WRITERS.add("criteria.csv")
