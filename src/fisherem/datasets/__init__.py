@@ -1,4 +1,13 @@
-"""Data: the paper's simulation, a made-up scene, iris and wine, and the paper's real tables (from FISHEREM_DATA)."""
+"""Data with known classes, for trying out and for scoring.
+
+    load(name)                    a table by name                         -> X (n x p), y (n)
+    simulate, simulate_roles      the paper's simulation; variable roles  -> X (n x p), y (n) [, roles (p)]
+    simulate_dlm(model)           a draw from one of the models           -> DLMSample with its parameters
+    mars_like()                   a made-up scene of Mars                 -> Scene: a cube, its classes, its features
+
+iris and wine come with scikit-learn; the paper's other tables are read from the folder that FISHEREM_DATA names. The
+classes y are for scoring only: no fit sees them.
+"""
 
 from .scene import Scene, mars_like
 from .simulations import simulate, simulate_dlm, simulate_roles

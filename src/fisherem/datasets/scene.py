@@ -2,8 +2,8 @@
 
     out[i, b] = light[i] continuum[b] prod_f (1 - depth[class i, f] strength[i] g_f(b)) (1 - gas[i, b]) + noise[i, b]
 
-with g_f a Gaussian of wavelength: the minerals' absorption features. Light (sun and slope) and gas (CO2, deeper where
-the ground is low) vary over the scene and tell nothing about the classes.
+where g_f, a Gaussian in the wavelength, is an absorption feature of a mineral. Light (sun and slope) and gas (CO2,
+deeper where the ground is low) vary over the scene but carry no information about the classes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ FILL = -9999.0
 
 @dataclass(frozen=True)
 class Scene:
-    """cube (rows x columns x bands) · truth (rows x columns, classes 0..K-1, also where pixels are dead) ·
-    informative_bands (bool, bands) · wavelengths (bands, um) · dead (bool, rows x columns) · spectra (K x bands)."""
+    """A made-up image and the truth about it.
+
+    cube (rows x columns x bands) · truth (rows x columns), the classes 0 to K - 1, given for dead pixels too ·
+    informative_bands (bool, bands) · wavelengths (bands), in um · dead (bool, rows x columns) · spectra (K x bands).
+    """
 
     cube: Cube
     truth: np.ndarray
@@ -60,7 +63,7 @@ def _field(rng, shape, sigma) -> np.ndarray:
 
 
 def _class_map(rng, shape, n_classes) -> np.ndarray:
-    """Broad zones (the largest of K smooth fields) cut by fine winding channels of other classes."""
+    """Classes (rows x columns): broad zones (the largest of K smooth fields) cut by narrow winding channels."""
     size = max(4.0, min(shape) / 8)
     zones = np.stack([_field(rng, shape, (1.5 * size, size)) for _ in range(n_classes)]).argmax(axis=0)
     for k in range(1, n_classes, 2):  # every other class also runs through the others
@@ -72,8 +75,12 @@ def _class_map(rng, shape, n_classes) -> np.ndarray:
 def mars_like(
     rows=300, cols=128, bands=256, n_classes=5, seed=0, noise=0.015, *, n_bad_bands=4, dead_share=0.002
 ) -> Scene:
-    """A scene of the size of the paper's OMEGA image. `noise` is the standard deviation of the sensor noise relative
-    to the mean reflectance, half of it correlated between neighbouring bands."""
+    """A scene, by default of the size of the paper's OMEGA image: rows x cols x bands with `n_classes` classes.
+
+    `noise` is the standard deviation of the sensor noise relative to the mean reflectance; half of its variance is
+    correlated between neighbouring bands. `n_bad_bands` bands are noisy and listed as bad, and the share `dead_share`
+    of the pixels has no values.
+    """
     if not 2 <= n_classes <= len(DEPTHS):
         raise ValueError(f"n_classes must lie between 2 and {len(DEPTHS)}; got {n_classes}")
     if min(rows, cols) < 8 or bands < 16:
@@ -103,7 +110,7 @@ def mars_like(
 
 
 def _reflectance(rng, truth, depths, shapes, continuum, wavelengths, noise) -> np.ndarray:
-    """float32 rows x columns x bands: minerals, light and gas, then the sensor's noise."""
+    """The cube (float32, rows x columns x bands): minerals, light and gas, then the sensor's noise."""
     size = truth.shape
     elevation = _field(rng, size, (24, 24)) + 0.3 * _field(rng, size, (3, 3))
     light = np.exp(0.10 * elevation + 0.12 * np.gradient(elevation, axis=1) / 0.1)
@@ -111,7 +118,8 @@ def _reflectance(rng, truth, depths, shapes, continuum, wavelengths, noise) -> n
     cube = np.empty((*size, len(wavelengths)), np.float32)
     gas = sum(np.exp(-0.5 * ((wavelengths - c) / w) ** 2) for c, w in GAS)
     depth_of_gas = np.clip(0.08 - 0.03 * elevation, 0, 0.2)
-    stripes = 0.2 * noise * rng.normal(size=(size[1], len(wavelengths)))  # each column of a pushbroom has its detector
+    # stripes: each column of a pushbroom sensor has its own detector
+    stripes = 0.2 * noise * rng.normal(size=(size[1], len(wavelengths)))
     for r in range(size[0]):  # a line at a time: no second cube in memory
         mineral = np.prod(1 - (depths[truth[r]] * strength[r][:, None])[:, :, None] * shapes, axis=1)
         line = mineral * continuum * (1 - depth_of_gas[r][:, None] * gas) * light[r][:, None]

@@ -15,8 +15,8 @@ __all__ = ["DLMSample", "simulate", "simulate_dlm", "simulate_roles"]
 def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
     """Three spherical Gaussian groups that differ on the first q of p variables only.
 
-    Group 0 has mean mu on them, group 1 has -mu and group 2 has 0; all variances are 1. `n` is the total number of
-    rows, drawn with equal probabilities. Returns (X, y).
+    On these, group 0 has mean mu, group 1 has -mu and group 2 has 0; all variances are 1. `n` is the total number of
+    rows, and each row falls into a group with equal probability. Returns X (n x p) and y (n).
     """
     if not 0 < q <= p:
         raise ValueError(f"q must lie between 1 and p={p}; got {q}")
@@ -29,21 +29,21 @@ def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
 
 @dataclass(frozen=True)
 class DLMSample:
-    """A draw from a DLM with the parameters it was drawn with (names as the estimators' attributes)."""
+    """A draw from a DLM and the parameters that it was drawn with, named like the estimators' attributes."""
 
-    X: np.ndarray
-    y: np.ndarray
-    loadings: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
-    noise_variances: np.ndarray
+    X: np.ndarray  # (n, p)
+    y: np.ndarray  # (n,)
+    loadings: np.ndarray  # (p, d)
+    means: np.ndarray  # (K, p)
+    covariances: np.ndarray  # (K, d, d)
+    noise_variances: np.ndarray  # (K,)
 
 
 def simulate_dlm(model="DkBk", n=2000, *, p=20, separation=8.0, random_state=None) -> DLMSample:
-    """Four well-separated groups in three latent axes, drawn from one of the twelve models.
+    """Four well-separated groups in three latent axes, drawn from one of the models: n rows of p variables.
 
-    The latent means are such that the discriminative axes are the model's own, in order: models with diagonal
-    covariances could not be told otherwise, as their diagonal depends on the axes.
+    The latent means are chosen so that the discriminative axes are the model's own, in order. Otherwise a fit could not
+    be compared with models of diagonal covariances, whose diagonal depends on the axes.
     """
     shape = resolve(model)
     rng = check_random_state(random_state)
@@ -71,9 +71,9 @@ def simulate_roles(n=400, *, separation=2.0, random_state=None):
     """Four groups with all the roles of the SRUW model, in the manner of Maugis, Celeux & Martin-Magniette (2009).
 
     S = variables 0-2: spherical groups of variance 1 at alternate corners of a cube of side 2 `separation`, so that no
-    two of them tell what the third does. U = 3-6: linear in R = variables 0 and 1, with residual variance 1.
-    W = 7-11: independent, of several means and variances up to 1. Returns (X, y, roles), roles an array of
-    "S", "U", "W" (R is the first two of S).
+    two of them can replace the third. U = variables 3-6: linear in R = variables 0 and 1, with residual variance 1.
+    W = variables 7-11: independent, with different means and with variances up to 1. Returns X (n x 12), y (n) and
+    roles (12), an array of "S", "U" and "W".
     """
     rng = check_random_state(random_state)
     corners = separation * np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])

@@ -22,7 +22,7 @@ NAMES = ("iris", "wine", *_FILES)
 
 
 def load(name: str, *, as_frame: bool = False):
-    """(X, y) of a named table; y is for scoring only. With `as_frame`, X is a pandas frame with column names."""
+    """X (n x p) and y (n) of a named table; y is for scoring only. With `as_frame`, X is a pandas frame with names."""
     if name in ("iris", "wine"):
         from sklearn.datasets import load_iris, load_wine
 
@@ -54,6 +54,6 @@ def _read(path: Path):
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as file:
             X, y = file["X"].astype(float), file["y"]
-        return pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])]), y
+        return pd.DataFrame(X, columns=[f"gene{j + 1}" for j in range(X.shape[1])]), y
     frame = pd.read_csv(path)
     return frame.iloc[:, :-1].astype(float), frame.iloc[:, -1].to_numpy()

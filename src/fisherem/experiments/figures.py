@@ -10,6 +10,7 @@ import numpy as np
 
 from .._utils.atomic import atomic_file
 from ..estimators import SparseFisherEM
+from ..model_selection.scoring import best_matching, contingency
 from ..model_selection.search import ModelSearch
 from ..plots.projection import ProjectionDisplay
 from ..plots.search import PathDisplay
@@ -29,7 +30,7 @@ _SHOWN = ("iris", "wine", _DIGITS)
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """What the figures need of Table 3: the groups and selections on usps358."""
+    """What the figures need from Table 3: the groups and selections on usps358."""
     if available(plan).get(_DIGITS, "not in this plan"):
         return []
     return [
@@ -39,7 +40,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def draw(plan: Plan, records: dict[Job, dict], folder: Path, bar) -> dict[str, str]:
-    """Write the pictures; returns file name -> what it shows."""
+    """Write the pictures to the folder; returns file name -> what it shows."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -92,13 +93,9 @@ def _save(figure, path: Path) -> None:
 
 
 def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The class that each row's group stands for, under the matching that scores."""
-    from scipy.optimize import linear_sum_assignment
-
-    classes = np.unique(y)
-    counts = np.array([[np.sum((labels == k) & (y == c)) for c in classes] for k in range(labels.max() + 1)])
-    groups, matched = linear_sum_assignment(-counts)
-    table = dict(zip(groups, matched, strict=True))
+    """The class that each row's group stands for under the matching that scores; -1 for a group without one."""
+    classes, index = np.unique(y, return_inverse=True)
+    table = dict(zip(*best_matching(contingency(labels, index)), strict=True))
     return np.array([classes[table[k]] if k in table else -1 for k in labels])
 
 

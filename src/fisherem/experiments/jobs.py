@@ -1,4 +1,4 @@
-"""Jobs of an experiment: done in parallel, each within its time, and never twice."""
+"""Jobs of an experiment: run in parallel, each within its time limit, and never twice."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Job", "OutOfTimeError", "complete", "time_limit"]
 
 
 class OutOfTimeError(BaseException):
-    """The time of a job is over. Not an Exception: a method that skips failing candidates must not swallow it."""
+    """A job has run out of time. Not an Exception: a method that skips failing candidates must not swallow it."""
 
 
 @contextmanager
 def time_limit(seconds: float | None):
-    """Raise OutOfTimeError in the block after so many seconds (where the system has alarms: not on Windows)."""
+    """Raise OutOfTimeError in the block after `seconds`, where the system has alarms (Windows has none)."""
     alarms = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
     if seconds is None or not alarms:
         yield
@@ -45,7 +45,7 @@ def time_limit(seconds: float | None):
 
 @dataclass(frozen=True)
 class Job:
-    """`function(*arguments)` makes the record; its arguments are part of its name."""
+    """`function(*arguments)` makes the record; the name of a job holds its arguments."""
 
     function: Callable[..., dict]
     arguments: tuple[Any, ...]
@@ -53,10 +53,11 @@ class Job:
 
     @property
     def name(self) -> str:
+        """The function's name and its arguments: what the record is kept under."""
         return " ".join(map(str, (self.function.__name__, *self.arguments)))
 
     def __call__(self) -> dict:
-        """The record, with the seconds it took; of a failure, the reason."""
+        """The record with the seconds it took; after a failure, a record with the reason."""
         begin = time.perf_counter()
         try:
             with warnings.catch_warnings(), time_limit(self.seconds):
@@ -70,7 +71,7 @@ class Job:
 
 
 def complete(jobs: Sequence[Job], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
-    """The record of every job, those that are there as they are; what ran out of a shorter time is done again."""
+    """The record of every job. Kept records are used as they are; what ran out of a shorter time limit runs again."""
     found: dict[Job, dict] = {}
     for job in dict.fromkeys(jobs):
         kept = records.get(job.name)

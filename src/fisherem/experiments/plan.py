@@ -11,7 +11,7 @@ __all__ = ["FULL", "QUICK", "Plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """Replications of Table 2; data, random starts, models and levels of Table 3; seconds that a rival may take."""
+    """Replications of Table 2; data, random starts, models and levels of Table 3; a rival's time limit (seconds)."""
 
     name: str
     replications: int
@@ -23,6 +23,7 @@ class Plan:
     seed: int = 0
 
     def replication_seeds(self) -> range:
+        """One seed for each replication of Table 2."""
         return range(self.seed, self.seed + self.replications)
 
 

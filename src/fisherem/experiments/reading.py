@@ -16,6 +16,7 @@ MOST_VARIABLES = {"usps358": 16}
 
 
 def of_table_1(numbers: pd.DataFrame) -> list[str]:
+    """How many counts are the paper's, and which are not."""
     printed = numbers.dropna(subset="paper")
     off = printed[printed["difference"] != 0]
     lines = [f"{len(printed) - len(off)} of {len(printed)} counts are the paper's."]
@@ -26,6 +27,7 @@ def of_table_1(numbers: pd.DataFrame) -> list[str]:
 
 
 def of_table_2(numbers: pd.DataFrame) -> list[str]:
+    """How the errors compare with the paper's, and how many variables each criterion keeps."""
     ours = numbers[numbers["criterion"] == "selection"].dropna(subset="error")
     over = ours[ours["error"] > ours["paper_error"] + ours["paper_error_sd"]]
     kmeans = numbers[numbers["method"] == "k-means"].set_index(["n", "mu"])["error"].to_dict()
@@ -52,6 +54,7 @@ def of_table_2(numbers: pd.DataFrame) -> list[str]:
 
 
 def of_table_3(numbers: pd.DataFrame) -> list[str]:
+    """How the accuracies compare with the paper's, with the goals and with the rivals, by data set."""
     sparse = numbers["method"].isin(list(SPARSE))
     cells = numbers[sparse & numbers["paper"].notna() & numbers["accuracy"].notna()]
     kinds = cells["reading"].str.split(":").str[0].value_counts()
@@ -113,6 +116,7 @@ def _of_data(data: str, own: pd.DataFrame, others: pd.DataFrame) -> str:
 
 
 def of_table_4(numbers: pd.DataFrame) -> list[str]:
+    """How the times compare with the paper's and with the rivals'."""
     done = numbers.dropna(subset="times_faster")
     if done.empty:
         return []

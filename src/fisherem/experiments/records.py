@@ -1,4 +1,4 @@
-"""What has been computed, one small JSON file per job, so that a run that was cut off goes on where it stopped."""
+"""What has been computed, one small JSON file per job, so that an interrupted run goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Records"]
 
 
 class Records:
-    """Records under a folder, by the name of the job. A file that cannot be read is reported and computed again."""
+    """Records in a folder, by the name of the job. If a file cannot be read, it is reported and the job runs again."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -25,6 +25,7 @@ class Records:
         return self.folder / f"{readable[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}.json"
 
     def get(self, name: str) -> dict | None:
+        """The record of a job; None where there is none that can be used."""
         path = self._path(name)
         if not path.exists():
             return None
@@ -34,9 +35,10 @@ class Records:
                 raise ValueError("it belongs to another job")
             return kept["record"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            warnings.warn(f"{path} cannot be used ({error}); the job is done again", stacklevel=2)
+            warnings.warn(f"{path} cannot be used ({error}); the job runs again", stacklevel=2)
             return None
 
     def put(self, name: str, record: dict) -> None:
+        """Keep the record of a job."""
         with atomic_file(self._path(name)) as file:
             file.write(json.dumps({"name": name, "record": record}, indent=1).encode())

@@ -1,4 +1,4 @@
-"""The paper's experiments by one call: tables beside the paper's own numbers, figures and a page."""
+"""The paper's experiments in one call: tables beside the paper's own numbers, figures and a page."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def reproduce(
     parts: Iterable[str] = PARTS, folder: str | Path = "results", *, quick: bool = False, seed: int = 0,
     n_jobs: int | None = None, progress: bool | str = "auto",
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Run experiments of the paper, write tables (.md and .csv) and pictures; returns the tables.
+    """Run the paper's experiments, write tables (.md and .csv) and pictures; returns part -> table.
 
-    results.md puts together all parts that are in the folder, those of earlier calls included.
+    results.md joins all parts that are in the folder, including those of earlier calls.
 
     Parameters
     ----------
     parts : names among "table1", "table2", "table3", "table4", "figures"
     folder : path, default="results"
-        Finished jobs are kept in its subfolder `records`: the same call goes on from there.
+        Finished jobs are kept in its subfolder `records`, so the same call goes on where it stopped.
     quick : bool, default=False
-        Fewer replications, starts, models and data sets: a taste in about two minutes.
+        Fewer replications, starts, models and data sets: a first impression in about two minutes.
     seed : int, default=0
         Replication r of a simulation has the seed `seed + r`; everything else has `seed`.
     n_jobs : int or None
-        Processes; None means all cores. Only computing times depend on it.
+        Number of processes; None means all cores. Only computing times depend on it.
     progress : bool or "auto", default="auto"
-        A bar on standard error; "auto" only in a terminal.
+        A progress bar on standard error; "auto" shows it in a terminal only.
     """
     chosen = [part for part in PARTS if part in set(parts)]
     unknown = set(parts) - set(PARTS)
@@ -75,7 +75,7 @@ def reproduce(
 
 
 def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
-    """All records that the parts need. Timings come first and alone, one after the other, on a machine at rest."""
+    """All records that the parts need. Timings come first, one after the other, while nothing else runs."""
     found: dict[Job, dict] = {}
     if "table4" in parts and not table3.available(replace(plan, data=("usps358",)))["usps358"]:
         found |= complete(table4.jobs(plan), records, 1, bar)
@@ -108,7 +108,7 @@ def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, p
 
 
 def _origin(plan: Plan, part: str) -> str:
-    """By what a part can be made again."""
+    """How a part was made, so that it can be made again."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("fisherem", "numpy", "scipy", "scikit-learn"))
     quick = " --quick" if plan.name == "quick" else ""
     text = f"`fisherem reproduce {part}{quick} --seed {plan.seed}`, Python {platform.python_version()}, {packages}, "
@@ -125,7 +125,7 @@ def _origin(plan: Plan, part: str) -> str:
 
 
 def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
-    """Where it comes from, what it says, the table."""
+    """A part as Markdown: where it comes from, what it says, the table."""
     text = [_origin(plan, part), *(f"- {line}" for line in _READ[part](numbers)), ""]
     if part == "table3":
         text.append(markdown(_scaling(plan)))
@@ -138,7 +138,7 @@ def _figures(plan: Plan, captions: dict[str, str]) -> str:
 
 
 def _page(folder: Path) -> str:
-    """All parts that are in the folder, of this call or of earlier ones."""
+    """All parts that are in the folder, from this call or earlier ones."""
     text = ["# Results\n"]
     for part in PARTS:
         if (section := folder / f"{part}.md").exists():

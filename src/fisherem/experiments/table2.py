@@ -34,7 +34,7 @@ def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """Large settings first, so that no core waits at the end."""
+    """One job per setting, method and replication; large settings first, so that no core waits at the end."""
     settings = sorted(TABLE_2, reverse=True)
     return [
         _job(*at, method, seed, plan) for at in settings for method in methods() for seed in plan.replication_seeds()
@@ -42,7 +42,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """A row per setting, method and criterion: mean and standard deviation over the replications, and the paper's."""
+    """One row per setting, method and criterion: means and deviations over the replications, and the paper's."""
     rows = []
     for n, mu, method, criterion in _cases():
         all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
@@ -68,6 +68,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
+    """The table as texts, each setting led by the error of the best possible rule."""
     rows: list[tuple[str, ...]] = []
     before = None
     for r in numbers.to_dict("records"):

@@ -34,7 +34,7 @@ _PROTOCOL = 3
 
 
 def available(plan: Plan) -> dict[str, str]:
-    """The plan's data sets with the reason why one cannot be had ("" if it can)."""
+    """data set -> why it cannot be loaded ("" if it can), for the plan's data sets."""
     reasons = {}
     for name in plan.data:
         try:
@@ -46,14 +46,17 @@ def available(plan: Plan) -> dict[str, str]:
 
 
 def rival_job(plan: Plan, data: str, method: str) -> Job:
+    """A rival on one data set."""
     return Job(rival, (data, method, plan.seed), plan.seconds)
 
 
 def default_job(plan: Plan, data: str, method: str) -> Job:
+    """The default call of a sparse version on one data set."""
     return Job(default_call, (data, method, plan.seed), plan.seconds)
 
 
 def search_job(plan: Plan, data: str, method: str) -> Job:
+    """The search with a sparse version on one data set, its number of groups given."""
     return Job(search_call, (data, method, plan.seed), plan.seconds)
 
 
@@ -74,7 +77,7 @@ def _names(plan: Plan) -> list[str]:
 
 
 def first_jobs(plan: Plan) -> list[Job]:
-    """What the choice of a model needs, and all of ours that does not wait for it."""
+    """What the choice of a model needs, and all of our own jobs that do not depend on that choice."""
     return [
         job
         for name in _names(plan)
@@ -103,12 +106,13 @@ def chosen_model(plan: Plan, data: str, records: dict[Job, dict]) -> str | None:
 
 
 def second_jobs(plan: Plan, records: dict[Job, dict]) -> list[Job]:
+    """The sparse fits of the paper's protocol, with the models that the first jobs chose."""
     models = {name: chosen_model(plan, name, records) for name in _names(plan)}
     return [_sparse_job(plan, name, model, method) for name, model in models.items() if model for method in SPARSE]
 
 
 def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> dict:
-    """The paper's protocol: what was chosen, and mean and deviation of accuracy and number of variables."""
+    """The paper's protocol: what was chosen, and means and deviations of the accuracy and the number of variables."""
     model = chosen_model(plan, data, records)
     if model is None:
         return {}
@@ -146,7 +150,7 @@ def _explain(plan: Plan, row: dict, found: dict) -> str:
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """A row per data set and method."""
+    """One row per data set and method: the paper's numbers, its protocol, the default call and the search."""
     rows = []
     for data, missing in available(plan).items():
         for method in methods():
@@ -181,7 +185,7 @@ def _sparse_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
 
 
 def _rival_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
-    """Rivals have one way to start: what the paper's protocol gives and the default call are the same."""
+    """Rivals start in one way only: the paper's protocol and the default call are the same."""
     record = records.get(rival_job(plan, row["data"], row["method"]), {"failed": "not run"})
     accuracy, variables = record.get("accuracy", np.nan), record.get("n_variables", np.nan)
     return {
@@ -195,6 +199,7 @@ def _with(value: float, variables: float) -> str:
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
+    """The table as texts: accuracy ± deviation, with the number of variables in brackets."""
     rows: list[tuple[str, ...]] = []
     for r in numbers.to_dict("records"):
         paper = cell(r["paper"], r["paper_sd"]) + ("" if np.isnan(r["paper"]) else f" ({r['paper_variables']:g})")

@@ -18,7 +18,7 @@ __all__ = ["jobs", "product_job", "shown", "table"]
 
 
 def matrix_product(size: int) -> dict:
-    """The least of three timings of a square product in double precision: the speed of this machine."""
+    """The shortest of three timings of a square product in double precision: how fast this machine is."""
     a = np.random.default_rng(0).normal(size=(size, size))
     times = []
     for _ in range(3):
@@ -29,6 +29,7 @@ def matrix_product(size: int) -> dict:
 
 
 def product_job() -> Job:
+    """The product of two 2000 x 2000 matrices."""
     return Job(matrix_product, (2000,))
 
 
@@ -38,10 +39,12 @@ def _timed() -> list[str]:
 
 
 def jobs(plan: Plan) -> list[Job]:
+    """The matrix product, and one timing per method."""
     return [product_job(), *(Job(timing, (method, plan.seed), plan.seconds) for method in _timed())]
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+    """One row per method: the paper's seconds, ours, how many times faster; last, the matrix product."""
     rows = []
     for method in _timed():
         paper = TABLE_4.get(method, np.nan)
@@ -60,6 +63,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
+    """The table as texts."""
     rows = [
         (
             r["method"], cell(r["paper_seconds"], digits=0), r["reason"] or cell(r["seconds"], digits=2),

@@ -12,7 +12,7 @@ __all__ = ["cell", "markdown", "signed", "write_csv", "write_text"]
 
 
 def cell(value, deviation=None, digits: int = 3) -> str:
-    """0.965 ± 0.003; an empty cell for what is not there."""
+    """ "0.965 ± 0.003"; empty where there is no value."""
     if value is None or pd.isna(value):
         return ""
     text = f"{value:.{digits}f}"
@@ -20,11 +20,12 @@ def cell(value, deviation=None, digits: int = 3) -> str:
 
 
 def signed(value, digits: int = 3) -> str:
+    """ "+0.012"; empty where there is no value."""
     return "" if value is None or pd.isna(value) else f"{value:+.{digits}f}"
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A Markdown table of a frame of texts."""
+    """A frame of texts as a Markdown table."""
     lines = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "---|" * len(table.columns)]
     for row in table.itertuples(index=False):
         lines.append("| " + " | ".join(str(v).replace("|", "\\|") for v in row) + " |")
@@ -32,9 +33,11 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
     with atomic_file(path) as file:
         file.write(text.encode())
 
 
 def write_csv(path: Path, numbers: pd.DataFrame) -> None:
+    """Write a table as CSV with six significant digits, whole or not at all."""
     write_text(path, numbers.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
