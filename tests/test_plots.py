@@ -45,6 +45,8 @@ def test_drawing(fitted, wine):
     display = ProjectionDisplay.from_estimator(model, X).plot()
     assert "axis 1" in display.ax_.get_xlabel()
     assert len(display.ax_.collections) == 3
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == [f"group {k + 1} ({n})" for k, n in enumerate(np.bincount(model.labels_))]
     one = ProjectionDisplay.from_estimator(FisherEM(2, random_state=0).fit(X), X).plot()
     assert one.points.shape == (178, 1)
     plt.close("all")
@@ -65,6 +67,8 @@ def test_demo(tmp_path, capsys):
     named = [c for c in X.columns if c in out]
     assert 2 <= len(named) <= 5
     assert "BIC" in out
+    assert "group 1 with" in out
+    assert "group 0" not in out
     assert str(path) in out
     plt.close("all")
 
@@ -101,6 +105,7 @@ def test_path_display(searched):
     assert data.table["sparsity"].is_monotonic_increasing
     assert list(data.sizes.index) == sorted(data.table["sparsity"])
     np.testing.assert_array_equal((data.sizes > 0).sum(axis=1), data.table["n_selected"])
+    assert list(data.sizes.columns) == [f"x{j + 1}" for j in range(25)]
     assert data.chosen == searched.best_params_["sparsity"]
     assert len(data.plot().axes_) == 3
     plt.close("all")
@@ -161,6 +166,9 @@ def test_profiles_are_means_in_standard_deviations(fitted, wine):
         ProfilesDisplay.from_estimator(model, X[:, :4])
     ax = moved.plot().ax_
     np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], moved.values)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(1, 14))
+    assert moved.names[0] == "x1"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["group 1", "group 2", "group 3"]
     assert len(ax.patches) == model.support_.sum()
     plt.close("all")
 

@@ -11,7 +11,7 @@ __all__ = ["main", "run"]
 
 
 def run(folder: Path) -> Path:
-    """Fit, print, write the picture and the report; returns the report's path."""
+    """Fit the wines, print what was found and write the picture and the report to `folder`; returns the page's path."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -19,21 +19,11 @@ def run(folder: Path) -> Path:
     from .estimators import SparseFisherEM
     from .plots import ProjectionDisplay
     from .reports import report
-    from .reports.summary import model_words
 
     X, _ = datasets.load("wine", as_frame=True)
     X = (X - X.mean()) / X.std()
     model = SparseFisherEM(3, sparsity=0.2, random_state=0).fit(X)
-    print("178 Italian wines, 13 measurements (standardised); nobody says which cultivar a wine is.\n")
-    print(f"Groups    : {len(model.weights_)} with {', '.join(map(str, np.bincount(model.labels_)))} wines")
-    print(f"Model     : {model.model_}, {model_words(model)}")
-    print(f"Converged : {model.converged_} after {model.n_iter_} iterations ({model.stop_reason_})")
-    print(f"Criteria  : BIC {model.bic_:.1f}   ICL {model.icl_:.1f}   AIC {model.aic_:.1f}   (larger is better)")
-    print(f"\nVariables that make the groups: {model.support_.sum()} of {len(model.support_)}")
-    for j in np.flatnonzero(model.support_):
-        loadings = "  ".join(f"{v:+.3f}" for v in model.loadings_[j])
-        means = "  ".join(f"{v:+.2f}" for v in model.means_[:, j])
-        print(f"  {X.columns[j]:<30} loadings {loadings}   group means {means}")
+    _show(model, X.columns)
     path = folder / "demo-subspace.png"
     folder.mkdir(parents=True, exist_ok=True)
     display = ProjectionDisplay.from_estimator(model, X).plot()
@@ -50,7 +40,30 @@ def run(folder: Path) -> Path:
     return page
 
 
+def _show(model, names) -> None:
+    """Print what was found: the groups, the model, the criteria, and the variables with their loadings and means."""
+    from ._utils.wording import group_name
+    from .model.criteria import CRITERIA
+    from .reports.criteria import criterion_values
+    from .reports.summary import model_words
+
+    sizes = ", ".join(f"{group_name(k)} with {size}" for k, size in enumerate(np.bincount(model.labels_)))
+    criteria = "   ".join(f"{CRITERIA[name].label} {value:.1f}" for name, value in criterion_values(model).items())
+    print("178 Italian wines, 13 measurements (standardised). Nothing says which cultivar a wine is.\n")
+    print(f"Groups    : {sizes} wines")
+    print(f"Model     : {model.model_}, {model_words(model)}")
+    print(f"Converged : {'yes' if model.converged_ else 'no'}, {model.n_iter_} iterations ({model.stop_reason_})")
+    print(f"Criteria  : {criteria}   (larger is better)")
+    order = f"means of {group_name(0)} to {group_name(len(model.means_) - 1)}, in standard deviations"
+    print(f"\nVariables that make the groups: {model.support_.sum()} of {len(model.support_)} ({order})")
+    for j in np.flatnonzero(model.support_):
+        loadings = "  ".join(f"{v:+.3f}" for v in model.loadings_[j])
+        means = "  ".join(f"{v:+.2f}" for v in model.means_[:, j])
+        print(f"  {names[j]:<30} loadings {loadings}   means {means}")
+
+
 def main() -> None:
+    """The command line of `python -m fisherem.demo`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("out"), help="folder for the picture and the report")
     run(parser.parse_args().output)

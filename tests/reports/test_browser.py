@@ -169,7 +169,7 @@ def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
     assert tip.is_displayed()
     posterior = three.predict_proba(X)[outermost].max()
     assert X.index[outermost] in tip.text
-    assert f"group {three.labels_[outermost]}, posterior {posterior:.3f}" in tip.text
+    assert f"group {three.labels_[outermost] + 1}, posterior {posterior:.3f}" in tip.text
     ActionChains(browser).move_to_element(browser.find_element(By.ID, "reset")).perform()
     assert not tip.is_displayed()
 

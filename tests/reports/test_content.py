@@ -9,7 +9,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import fisherem
 from fisherem import FisherEM, ModelSearch, Stability
+from fisherem.model.criteria import CRITERIA, Criterion
+from fisherem.model_selection.scoring import accuracy
 from fisherem.reports import rows
+from fisherem.reports.summary import criteria_table, labels_table, summary, variables_table
 from fisherem.reports.table import render
 from fisherem.reports.table_content import build
 
@@ -65,6 +68,7 @@ def test_agreement_with_classes(three, wines):
     assert (found.n_scored, found.n_missing) == (173, 5)
     crossed = pd.crosstab(three.labels_[5:], y[5:]).to_numpy()
     np.testing.assert_array_equal(found.table, crossed)
+    assert found.accuracy == pytest.approx(accuracy(y[5:], three.labels_[5:]))
     assert found.accuracy == pytest.approx(crossed.max(axis=1).sum() / 173)  # well separated: the largest cells match
 
 
@@ -102,6 +106,44 @@ def test_facts_and_criteria(three, wines):
     assert shown["BIC"] == pytest.approx(three.bic_, abs=0.06)
     assert shown["AIC"] == pytest.approx(three.aic_, abs=0.06)
     assert content.notes == ["columns were standardised"]
+
+
+def test_a_registered_criterion_shows_up(three, wines, tmp_path):
+    X, _ = wines
+    model = copy.copy(three)
+    model.caic_ = -1234.5
+    caic = Criterion(
+        "caic", "CAIC", "BIC less half of the parameters", lambda ll, m, n, e: ll - m / 2 * (np.log(n) + 1)
+    )
+    with CRITERIA.having("caic", caic):
+        text = Reader(render(build(model, X))).all_text
+        assert "CAIC −1,234.5 BIC less half of the parameters" in text
+        assert criteria_table(model).loc[0, "caic"] == -1234.5
+        assert summary(model, X.columns, tmp_path, None)["caic"] == -1234.5
+        # a fit from before it was registered has no value of it
+        assert "CAIC" not in Reader(render(build(three, X))).all_text
+        assert "caic" not in criteria_table(three)
+    assert "CAIC" not in Reader(render(build(model, X))).all_text
+
+
+def test_the_criterion_of_the_search_stands_at_the_top(search, wines):
+    X, _ = wines
+    assert build(search, X).headline.label == "BIC"
+    other = copy.copy(search)
+    other.criterion = "icl"
+    content = build(other, X)
+    assert content.headline == next(row for row in content.criteria if row.label == "ICL")
+    assert "ICL against the number of groups" in Reader(render(content)).all_text
+    assert content.search.path.label == "ICL of the selection"
+
+
+def test_files_count_groups_from_1(three, wines):
+    X, _ = wines
+    labels = labels_table(three, X, X.index)
+    np.testing.assert_array_equal(labels["cluster"], three.labels_ + 1)
+    table = variables_table(three, X.columns)
+    assert list(table.columns) == ["name", "loading1", "loading2", "selected", "mean1", "mean2", "mean3"]
+    np.testing.assert_array_equal(table["mean1"], three.means_[0])
 
 
 def test_a_search_says_how_it_chose(search, wines):

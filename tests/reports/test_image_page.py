@@ -59,7 +59,7 @@ def test_uncertainty_gets_brighter(found):
 def test_it_says_what_was_found_and_left_out(found):
     text = Reader(render_image(build_image(found, title="Crater"))).all_text
     assert "Crater" in text
-    assert f"{found.support.sum()} of 60 bands make them" in text
+    assert f"told apart by {found.support.sum()} of 60 bands" in text
     assert f"{(found.labels < 0).sum()} masked pixels are left empty" in text
     assert "4 bands in the bad-band list" in text
     assert "each pixel divided by its norm" in text
@@ -120,7 +120,7 @@ def test_large_images_are_drawn_smaller_and_the_page_says_so():
     cube = np.concatenate([rng.normal(3, 1, size=(4, 1200, 3)), rng.normal([1, 3, 5], 1, size=(4, 1200, 3))])
     found = segment(Cube(cube.astype(np.float32)), 2)
     html = render_image(build_image(found))
-    assert "The image is drawn smaller: 2 × 2 pixels are one here" in Reader(html).all_text
+    assert "The image is drawn smaller: each pixel here stands for 2 × 2" in Reader(html).all_text
     assert picture(html, "label-map").shape == (4, 600, 4)
 
 
@@ -137,7 +137,7 @@ def test_a_page_of_the_largest_map_is_small():
 
 
 def test_colours_are_those_of_the_style_sheet():
-    from fisherem.reports.table import asset
+    from fisherem.reports.document import asset
 
     css = asset("page.css").lower()
     for palette in (PALETTE, DARK_PALETTE):

@@ -80,6 +80,48 @@ def test_every_figure_has_a_description(search, wines):
             assert described or attributes.get("aria-hidden") == "true"
 
 
+def test_groups_are_counted_from_1(three, wines):
+    X, y = wines
+    html = render(build(three, X, labels=y))
+    text = Reader(html).all_text
+    for name in ("group 1", "group 2", "group 3"):
+        assert name in text
+    assert "group 0" not in html
+    assert [group["name"] for group in data_of(html)["groups"]] == ["group 1", "group 2", "group 3"]
+    assert set(data_of(html)["group"]) == {0, 1, 2}  # places in the list of groups
+
+
+# -- rows in a file ---------------------------------------------------------------------------------------------------
+
+
+def same_page(a, b):
+    np.testing.assert_allclose(a.points.coordinates, b.points.coordinates)
+    np.testing.assert_allclose(a.profile.values, b.profile.values)
+    np.testing.assert_array_equal(a.groups.counts, b.groups.counts)
+    assert [v.name for v in a.variables] == [v.name for v in b.variables]
+    drawn = [
+        (u.quantiles, v.quantiles) for u, v in zip(a.variables, b.variables, strict=True) if u.quantiles is not None
+    ]
+    assert len(drawn) == 24
+    np.testing.assert_allclose(*zip(*drawn, strict=True))
+
+
+def test_a_file_of_rows(blobs, tmp_path):
+    X, _ = blobs(400, 3, 30)
+    np.save(tmp_path / "rows.npy", X)
+    model = FisherEM(3, model="AB", random_state=0, n_init=1).fit(X)
+    fisherem.report(model, str(tmp_path / "rows.npy"), tmp_path / "page.html")
+    assert "400 rows form 3 groups" in Reader((tmp_path / "page.html").read_text()).all_text
+    same_page(build(model, tmp_path / "rows.npy"), build(model, X))
+
+
+def test_a_file_larger_than_the_budget_is_read_in_blocks(blobs, tmp_path):
+    X, _ = blobs(4000, 3, 30)
+    np.save(tmp_path / "rows.npy", X)
+    model = FisherEM(3, model="AB", random_state=0, n_init=1, memory="600kB").fit(X)
+    same_page(build(model, tmp_path / "rows.npy"), build(model, X))
+
+
 # -- text from the data -----------------------------------------------------------------------------------------------
 
 
@@ -203,7 +245,8 @@ def test_arrays_have_numbered_names(wines):
     X = wines[0].to_numpy()
     content = build(FisherEM(3, random_state=0, n_init=1).fit(X), X, ids=range(100, 278))
     assert content.points.ids[0] == "100"
-    assert {v.name for v in content.variables} <= {f"x{j}" for j in range(13)}
+    assert {v.name for v in content.variables} == {f"x{j}" for j in range(1, 14)}
+    assert build(FisherEM(3, random_state=0, n_init=1).fit(X), X).points.ids[:2] == ["1", "2"]
 
 
 @pytest.mark.parametrize(("factor", "offset"), [(1e-9, 0), (1e9, 0), (1, 1e6)])

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
+from .._utils.wording import column_name
 from ..rows.threads import n_threads
 from ..tables.checking import check_number
 
@@ -160,7 +161,7 @@ def stability(
     return Stability(
         frequencies=supports.mean(axis=0),
         selected=full.support_.copy(),
-        names=[f"x{j}" for j in range(supports.shape[1])] if names is None else [str(v) for v in names],
+        names=[column_name(j) for j in range(supports.shape[1])] if names is None else [str(v) for v in names],
         n_selected=supports.sum(axis=1),
         agreement=np.array([adjusted_rand_score(reference, one) for one in labels]),
         pairwise=np.array([adjusted_rand_score(labels[a], labels[b]) for a, b in pairs]),

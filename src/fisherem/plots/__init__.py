@@ -1,4 +1,9 @@
-"""Pictures for Python users: a data object first, the drawing second."""
+"""Pictures for Python users, drawn with matplotlib.
+
+Each picture is a `*Display`: a data object that a `from_...` method makes of a fitted estimator, a search or arrays.
+Its attributes hold what is shown; `plot` draws it and returns the display, with the axes in `ax_`. Arrays count from 0;
+legends count groups from 1 and call columns without a name x1, x2, ...
+"""
 
 from .maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from .projection import ProjectionDisplay

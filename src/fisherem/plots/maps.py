@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .style import PALETTE, new_axes
+from .style import PALETTE, legend_names, new_axes
 
 __all__ = ["LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
@@ -16,7 +16,7 @@ _MASKED = (0.85, 0.85, 0.85)
 
 
 def class_colours(n: int) -> np.ndarray:
-    """n x 3 colours in [0, 1]."""
+    """A colour per group: n x 3 values of red, green and blue in [0, 1]."""
     import matplotlib
     from matplotlib.colors import to_rgb
 
@@ -55,8 +55,23 @@ def _map_axes(ax, shape):
 
 @dataclass
 class LabelMapDisplay:
-    """`labels` (rows x columns, -1 masked) · `names` and `colours` (K, K x 3) · `shares` (K) of the valid pixels ·
-    `pixel_size` in `unit` (None: the scale is in pixels)."""
+    """A map of the groups.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (rows, columns)
+        The group of each pixel, from 0; -1 where masked.
+    names : list of K str
+        What the legend calls the groups.
+    colours : ndarray of shape (K, 3)
+        Their colours, in [0, 1].
+    shares : ndarray of shape (K,)
+        Their shares of the pixels that are not masked.
+    pixel_size : float or None
+        The size of a pixel in `unit`; None for a scale in pixels.
+    unit : str
+        The unit of `pixel_size`.
+    """
 
     labels: np.ndarray
     names: list[str]
@@ -67,10 +82,10 @@ class LabelMapDisplay:
 
     @classmethod
     def from_labels(cls, labels, *, names=None, n_clusters=None, pixel_size=None, unit="") -> LabelMapDisplay:
+        """A map of labels (rows x columns, from 0, -1 where masked); names are "group 1", ... unless given."""
         K = int(labels.max()) + 1 if n_clusters is None else n_clusters
         counts = np.bincount(labels[labels >= 0], minlength=K)
-        names = [f"group {k + 1}" for k in range(K)] if names is None else list(names)
-        return cls(labels, names, class_colours(K), counts / max(1, counts.sum()), pixel_size, unit)
+        return cls(labels, legend_names(names, K), class_colours(K), counts / max(1, counts.sum()), pixel_size, unit)
 
     def image(self) -> np.ndarray:
         """rows x columns x 3; masked pixels are grey."""
@@ -96,7 +111,15 @@ class LabelMapDisplay:
 
 @dataclass
 class UncertaintyDisplay:
-    """`values` (rows x columns): 1 - the largest posterior; NaN where masked."""
+    """A map of the uncertainty.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rows, columns)
+        1 - the largest posterior; NaN where masked.
+    pixel_size, unit
+        As in `LabelMapDisplay`.
+    """
 
     values: np.ndarray
     pixel_size: float | None = None
@@ -104,6 +127,7 @@ class UncertaintyDisplay:
 
     @classmethod
     def from_posteriors(cls, posteriors, *, pixel_size=None, unit="") -> UncertaintyDisplay:
+        """A map of posteriors (rows x columns x K, NaN where masked)."""
         return cls(1 - posteriors.max(axis=2), pixel_size, unit)
 
     def plot(self, ax=None):
@@ -121,8 +145,21 @@ class UncertaintyDisplay:
 
 @dataclass
 class SpectraDisplay:
-    """The paper's figure: `spectra` (K x bands, NaN where a band was left out) over `positions` (bands: wavelengths,
-    or band numbers), and which bands are `selected` (bool)."""
+    """The mean spectra of the groups with the selected bands, as in the paper's figure.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (bands,)
+        The wavelengths, or the numbers of the bands from 1.
+    spectra : ndarray of shape (K, bands)
+        The mean spectra; NaN where a band was left out.
+    selected : ndarray of shape (bands,), bool
+        The bands that make the groups.
+    names : list of K str
+        What the legend calls the groups.
+    label : str
+        What the positions are.
+    """
 
     positions: np.ndarray
     spectra: np.ndarray
@@ -132,10 +169,11 @@ class SpectraDisplay:
 
     @classmethod
     def from_spectra(cls, spectra, selected, wavelengths=None, units="", *, names=None) -> SpectraDisplay:
+        """Spectra (K x bands) over wavelengths in `units`, or over the bands' numbers if there are none."""
         K, p = spectra.shape
         positions = np.arange(1, p + 1) if wavelengths is None else np.asarray(wavelengths)
         label = "band" if wavelengths is None else f"wavelength ({units})" if units else "wavelength"
-        return cls(positions, spectra, selected, names or [f"group {k + 1}" for k in range(K)], label)
+        return cls(positions, spectra, selected, legend_names(names, K), label)
 
     def plot(self, ax=None):
         """A line per group; a grey bar per selected band, as wide as the bands lie apart."""

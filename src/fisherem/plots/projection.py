@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
-from .style import MARKERS, PALETTE, new_axes, variable_names
+from .style import MARKERS, PALETTE, legend_names, new_axes, variable_names
 
 __all__ = ["ProjectionDisplay"]
 
@@ -25,7 +25,7 @@ class ProjectionDisplay:
     points : ndarray of shape (n, 2)
         The rows in the plane; (n, 1) for a single axis.
     labels : ndarray of shape (n,)
-        Their groups.
+        Their groups, from 0.
     centres : ndarray of shape (K, 2)
         The groups' means.
     ellipses : ndarray of shape (K, 60, 2)
@@ -35,7 +35,7 @@ class ProjectionDisplay:
     names : list of str
         Their names.
     axes : tuple of int
-        The numbers of the axes that are shown.
+        The numbers of the axes that are shown, from 0.
     """
 
     points: np.ndarray
@@ -48,7 +48,11 @@ class ProjectionDisplay:
 
     @classmethod
     def from_estimator(cls, model, X, *, axes=(0, 1), names=None, n_arrows=12) -> ProjectionDisplay:
-        """Of a fitted estimator and rows X; at most `n_arrows` variables, the largest loadings first."""
+        """The rows X (n x p) on two `axes` (from 0) of a fitted estimator.
+
+        At most `n_arrows` variables are shown as arrows, those with the largest loadings. `names` (p) are the names of
+        the variables, by default those of the fit.
+        """
         check_is_fitted(model)
         d = model.loadings_.shape[1]
         if d == 0:
@@ -70,10 +74,13 @@ class ProjectionDisplay:
         return cls(points, model.predict(X), centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen)
 
     def plot(self, ax=None, *, group_names=None):
-        """Draw on `ax` (a new figure without it). With one axis, a strip of points per group."""
+        """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points.
+
+        The legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
+        """
         ax = new_axes(ax, (8, 6))
         K = len(self.centres)
-        group_names = group_names or [f"group {k}" for k in range(K)]
+        group_names = legend_names(group_names, K)
         flat = self.points.shape[1] == 1
         for k in range(K):
             rows = self.points[self.labels == k]

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
+from ..model_selection.search_tables import criterion_label, criterion_table, path_table
 from .style import MARKERS, PALETTE, new_axes
 
 __all__ = ["CriterionDisplay", "PathDisplay"]
+
+# Curves of variables without a name in the legend lie behind the others.
+_UNNAMED = {"lw": 0.7, "zorder": 1}
 
 
 @dataclass
@@ -33,17 +36,12 @@ class CriterionDisplay:
 
     @classmethod
     def from_search(cls, search, criterion: str | None = None) -> CriterionDisplay:
-        """Of a fitted search; `criterion` by default the search's own."""
-        check_is_fitted(search, "results_")
-        criterion = criterion or search.criterion
-        dense = search.results_[search.results_["method"] == "dense"]
-        values = dense.pivot_table(index="n_clusters", columns="model", values=criterion, sort=False)
-        values = values.sort_index()
-        K, model = values.stack().idxmax()
-        return cls(values, criterion, (int(K), str(model)))
+        """The dense fits of a fitted search; `criterion` is by default the one that the search used."""
+        found = criterion_table(search, criterion)
+        return cls(found.values.T.dropna(axis=1, how="all"), found.criterion, found.best)
 
     def plot(self, ax=None):
-        """One line per model; the best is ringed."""
+        """A line per model; the best fit is ringed."""
         ax = new_axes(ax)
         for i, model in enumerate(self.values.columns):
             ax.plot(
@@ -60,7 +58,7 @@ class CriterionDisplay:
         ax.plot([K], [self.values.loc[K, model]], "o", ms=14, mfc="none", mec="black")
         ax.set_xticks(self.values.index)
         ax.set_xlabel("number of groups K")
-        ax.set_ylabel(f"{self.criterion.upper()} (larger is better)")
+        ax.set_ylabel(f"{criterion_label(self.criterion)} (larger is better)")
         ax.legend(title=f"best: {model}, K={K}", frameon=False, fontsize=8, ncols=2)
         self.ax_ = ax
         return self
@@ -89,53 +87,57 @@ class PathDisplay:
 
     @classmethod
     def from_search(cls, search, axis_weights: str | None = None) -> PathDisplay:
-        """Of the best K and model; `axis_weights` by default those of the best fit."""
-        check_is_fitted(search, "results_")
-        if not search.paths_:
+        """The path of a fitted search's best K and model; `axis_weights` are by default those of the best fit."""
+        found = path_table(search, axis_weights)
+        if found is None:
             raise ValueError("the search followed no sparsity path: it was given a FisherEM")
-        best = search.results_.loc[search.best_index_]
-        weights = axis_weights or best["axis_weights"]
-        key = (best["n_clusters"], best["model"], weights)
-        if key not in search.paths_:
-            raise ValueError(f"no path with axis_weights={weights!r} was followed")
-        r = search.results_
-        rows = r[(r["method"] != "dense") & (r["axis_weights"] == weights)]
-        rows = rows[(rows["n_clusters"] == key[0]) & (rows["model"] == key[1])].sort_values("sparsity")
-        sizes = search.paths_[key].sort_index()
         columns = (f"selection_{search.criterion}", search.criterion)
-        return cls(rows.reset_index(drop=True), sizes, float(best["sparsity"]), columns)
+        return cls(found.fits[found.axis_weights], found.sizes, found.chosen, columns)
 
     def plot(self, figure=None, *, n_labels=8):
-        """Three panels over the share: criterion, number of variables, loadings."""
+        """Three panels over the share of the l1 norm: criterion, number of variables, loadings.
+
+        The `n_labels` variables with the largest loadings are named; the others are grey.
+        """
         import matplotlib.pyplot as plt
-        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
         figure = figure or plt.figure(figsize=(8, 9), layout="constrained")
         top, middle, bottom = figure.subplots(3, sharex=True)
-        share = self.table["sparsity"]
-        for column, colour in zip(self.columns, PALETTE, strict=False):
-            top.plot(share, self.table[column], "o-", ms=4, color=colour, label=column.replace("_", " "))
-        top.set_ylabel("criterion (larger is better)")
-        top.legend(frameon=False)
-        middle.step(share, self.table["n_selected"], where="post", color="0.2")
-        middle.plot(share, self.table["n_selected"], "o", ms=4, color="0.2")
-        middle.set_yscale("log")
-        middle.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # a path may stay between two powers of ten
-        middle.yaxis.set_major_formatter(ScalarFormatter())
-        middle.yaxis.set_minor_formatter(NullFormatter())
-        middle.set_ylabel("selected variables")
-        largest = self.sizes.max().sort_values(ascending=False).index
-        for i, name in enumerate(largest):
-            labelled = i < n_labels
-            colour = PALETTE[i % len(PALETTE)] if labelled else "0.8"
-            style = {"lw": 1.4, "zorder": 2, "label": str(name)} if labelled else {"lw": 0.7, "zorder": 1}
-            bottom.plot(self.sizes.index, self.sizes[name], color=colour, **style)
-        bottom.set_ylabel("size of the loadings")
-        bottom.set_xlabel("sparsity (share of the l1 norm)")
-        bottom.legend(frameon=False, fontsize=8, ncols=2)
+        self._draw_criterion(top)
+        self._draw_counts(middle)
+        self._draw_loadings(bottom, n_labels)
         for ax in (top, middle, bottom):
             ax.axvline(self.chosen, color="0.5", lw=1, ls=":")
             ax.set_xscale("log")
         self.figure_ = figure
         self.axes_ = np.array([top, middle, bottom])
         return self
+
+    def _draw_criterion(self, ax) -> None:
+        for column, colour in zip(self.columns, PALETTE, strict=False):
+            ax.plot(self.table["sparsity"], self.table[column], "o-", ms=4, color=colour, label=criterion_label(column))
+        ax.set_ylabel("criterion (larger is better)")
+        ax.legend(frameon=False)
+
+    def _draw_counts(self, ax) -> None:
+        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+        share, counts = self.table["sparsity"], self.table["n_selected"]
+        ax.step(share, counts, where="post", color="0.2")
+        ax.plot(share, counts, "o", ms=4, color="0.2")
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # a path may stay between two powers of ten
+        ax.yaxis.set_major_formatter(ScalarFormatter())
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_ylabel("selected variables")
+
+    def _draw_loadings(self, ax, n_labels: int) -> None:
+        largest = np.argsort(-self.sizes.max().to_numpy(), kind="stable")
+        for i, j in enumerate(largest):
+            labelled = i < n_labels
+            colour = PALETTE[i % len(PALETTE)] if labelled else "0.8"
+            named = {"lw": 1.4, "zorder": 2, "label": str(self.sizes.columns[j])}
+            ax.plot(self.sizes.index, self.sizes.iloc[:, j], color=colour, **(named if labelled else _UNNAMED))
+        ax.set_ylabel("size of the loadings")
+        ax.set_xlabel("sparsity (share of the l1 norm)")
+        ax.legend(frameon=False, fontsize=8, ncols=2)

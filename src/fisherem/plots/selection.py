@@ -12,7 +12,10 @@ __all__ = ["SelectionDisplay", "importance"]
 
 
 def importance(model, p: int) -> np.ndarray:
-    """How much each variable counts, in [0, 1]: sparse k-means' weights, the length of loadings, or selected or not."""
+    """How much each of the p variables counts in a fitted model, in [0, 1] with the largest at 1.
+
+    That is the length of its loadings, its weight in sparse k-means, or 1 if it is selected.
+    """
     if hasattr(model, "loadings_"):
         sparse = getattr(model, "sparse_loadings_", model.loadings_)
         values = np.linalg.norm(sparse, axis=1)
@@ -26,8 +29,18 @@ def importance(model, p: int) -> np.ndarray:
 
 @dataclass
 class SelectionDisplay:
-    """`values` (methods x variables) in [0, 1], 0 for variables that are left out · `methods` and `names` of the two
-    sides · `image_shape` (rows, columns) where the variables are the pixels of an image.
+    """The variables that several methods select, side by side.
+
+    Attributes
+    ----------
+    values : ndarray of shape (methods, p)
+        How much each variable counts, in [0, 1]; 0 for variables that are left out.
+    methods : list of str
+        The names of the methods.
+    names : list of str
+        The names of the variables.
+    image_shape : tuple of (int, int) or None
+        Rows and columns, if the variables are the pixels of an image.
     """
 
     values: np.ndarray
@@ -37,7 +50,7 @@ class SelectionDisplay:
 
     @classmethod
     def from_models(cls, models, *, names=None, image_shape=None) -> SelectionDisplay:
-        """Of a mapping of names to fitted estimators, such as `compare(...).models`."""
+        """The selections of fitted estimators, given as a mapping of names to them, such as `compare(...).models`."""
         if not models:
             raise ValueError("there are no fitted models to show: all methods failed, or the mapping is empty")
         first = next(iter(models.values()))
@@ -56,7 +69,7 @@ class SelectionDisplay:
 
     @classmethod
     def from_comparison(cls, comparison, *, image_shape=None) -> SelectionDisplay:
-        """Of what `compare` returns."""
+        """The selections of the methods that `compare` fitted."""
         return cls.from_models(comparison.models, names=list(comparison.supports.index), image_shape=image_shape)
 
     @property
@@ -65,7 +78,8 @@ class SelectionDisplay:
         return [int(c) for c in (self.values > 0).sum(axis=1)]
 
     def plot(self, ax=None):
-        """Images, if the variables are pixels (`ax`: one per method); otherwise variables against methods."""
+        """Draw an image per method if the variables are pixels (`ax`: one axes per method), otherwise a chart of the
+        variables against the methods."""
         self.ax_ = self._plot_images(ax) if self.image_shape else self._plot_chart(ax)
         return self
 

@@ -18,7 +18,7 @@ class StabilityDisplay:
     Attributes
     ----------
     table : DataFrame
-        The most frequent variables.
+        A row per variable, the most frequent first: variable, frequency, selected (by the full fit), stable.
     threshold : float
         The frequency from which a variable counts as stable.
     bound : float
@@ -34,7 +34,10 @@ class StabilityDisplay:
 
     @classmethod
     def from_stability(cls, result, *, threshold: float = 0.75, n_variables: int = 30) -> StabilityDisplay:
-        """Of the result of `stability`; the `n_variables` most frequent."""
+        """The `n_variables` that a result of `fisherem.stability` selects most often.
+
+        A variable is stable if at least a share `threshold` of the refits selects it.
+        """
         table = result.table(threshold).head(n_variables)
         return cls(table, threshold, result.error_bound(threshold), float(result.pairwise.mean()))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "new_axes", "variable_names"]
+from .._utils.wording import column_name, group_name
+
+__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "legend_names", "new_axes", "variable_names"]
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
@@ -12,10 +14,15 @@ MARKERS = "os^DvPX*"
 
 
 def variable_names(model, names, p: int) -> list[str]:
-    """The names given, those that the model was fitted with, or x0, x1, ..."""
+    """p names: those given, else those that the model was fitted with, else x1, x2, ..."""
     if names is None:
         names = getattr(model, "feature_names_in_", None)
-    return [str(n) for n in names] if names is not None else [f"x{j}" for j in range(p)]
+    return [str(n) for n in names] if names is not None else [column_name(j) for j in range(p)]
+
+
+def legend_names(names, K: int) -> list[str]:
+    """K names of groups: those given, else "group 1", "group 2", ..."""
+    return [group_name(k) for k in range(K)] if names is None else [str(name) for name in names]
 
 
 def new_axes(ax, figsize=(8, 5)):

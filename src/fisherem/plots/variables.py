@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import MARKERS, PALETTE, new_axes, variable_names
+from .style import MARKERS, PALETTE, legend_names, new_axes, variable_names
 
 __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
@@ -22,7 +22,7 @@ class LoadingsDisplay:
     Attributes
     ----------
     loadings : ndarray of shape (m, d)
-        Of the m variables that are shown.
+        The loadings of the m variables that are shown.
     names : list of str
         Their names.
     n_selected : int
@@ -38,7 +38,10 @@ class LoadingsDisplay:
 
     @classmethod
     def from_estimator(cls, model, *, names=None, n_variables=30) -> LoadingsDisplay:
-        """Of a fitted estimator; of the selected variables at most `n_variables`, by the length of their loadings."""
+        """The loadings of a fitted estimator: at most `n_variables` of the selected variables, the longest first.
+
+        `names` (p) are the variables' names, by default those of the fit.
+        """
         check_is_fitted(model)
         p, d = model.loadings_.shape
         if d == 0:
@@ -79,7 +82,7 @@ class ProfilesDisplay:
     selected : ndarray of shape (p,), bool
         The variables with a loading that is not 0.
     names : list of str
-        Of the variables.
+        The names of the variables.
     standardised : bool
         Whether the means are in standard deviations.
     """
@@ -91,8 +94,12 @@ class ProfilesDisplay:
 
     @classmethod
     def from_estimator(cls, model, X=None, *, names=None) -> ProfilesDisplay:
-        """Of a fitted estimator; with the rows X the means are in X's standard deviations from its mean, so that
-        variables of any unit fit one picture. Constant variables are 0 then."""
+        """The group means of a fitted estimator.
+
+        If the rows X (n x p) are given, the means are in standard deviations of X from its mean, so that variables of
+        any unit fit in one picture; constant variables are then 0. `names` (p) are the variables' names, by default
+        those of the fit.
+        """
         check_is_fitted(model)
         values = model.means_
         all_names = variable_names(model, names, values.shape[1])
@@ -106,23 +113,28 @@ class ProfilesDisplay:
         return cls(values, np.asarray(model.support_), all_names, X is not None)
 
     def plot(self, ax=None, *, group_names=None):
-        """A line per group; a grey bar per selected variable."""
+        """A line per group, a grey bar per selected variable.
+
+        The legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
+        """
         K, p = self.values.shape
         ax = new_axes(ax, (9, 5))
-        group_names = group_names or [f"group {k}" for k in range(K)]
+        places = range(1, p + 1)  # people count variables from 1
+        group_names = legend_names(group_names, K)
         if not self.selected.all():  # a mark on every variable would say nothing
             for j in np.flatnonzero(self.selected):
-                ax.axvspan(j - 0.5, j + 0.5, color="0.85", lw=0, zorder=0)
+                ax.axvspan(j + 0.5, j + 1.5, color="0.85", lw=0, zorder=0)
         for k in range(K):
             marker = MARKERS[k % len(MARKERS)] if p <= _MAX_NAMED else None
             line = "-" if k < len(PALETTE) else "--"
             ax.plot(
-                self.values[k], line, color=PALETTE[k % len(PALETTE)], marker=marker, ms=5, lw=1.2, label=group_names[k]
-            )
+                places, self.values[k], line, color=PALETTE[k % len(PALETTE)], marker=marker, ms=5, lw=1.2,
+                label=group_names[k],
+            )  # fmt: skip
         if p <= _MAX_NAMED:
-            ax.set_xticks(range(p), self.names, rotation=90)
+            ax.set_xticks(places, self.names, rotation=90)
         else:
-            ax.set_xlabel("number of the variable, from 0")
+            ax.set_xlabel("number of the variable, from 1")
         ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
         ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey)", fontsize=10)
         ax.legend(frameon=False)

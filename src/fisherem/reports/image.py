@@ -1,19 +1,19 @@
-"""From the content of an image's page to one HTML file. There is no script in it: maps and tables stand still."""
+"""The page of a segmented image: from its content to one HTML file without a script; maps and tables stand still."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from . import figures, rows, svg
+from .document import asset, template, write_page
 from .image_content import ImageContent, build_image
 from .image_pictures import group_colours, label_map, spectra_plot, uncertainty_map, viridis
-from .table import asset, template, write_page
 
 __all__ = ["image_report", "render_image"]
 
 
 def image_report(found, path, *, title=None) -> Path:
-    """Write the page of a Segmentation; see `fisherem.report`."""
+    """Write the page of a Segmentation to `path` and return the path; see `fisherem.report`."""
     return write_page(Path(path), render_image(build_image(found, title=title)))
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
 from ..plots.maps import scale_bar
-from . import how_chosen as choice
 from . import rows
+from .criteria import CriterionRow, criteria
+from .facts import facts
+from .how_chosen import Search, search_of
 from .image_pictures import Spectra, reduce_map
+from .table_content import page_date
 from .text import clean, integer, number
 
 __all__ = ["Band", "ImageContent", "Maps", "build_image"]
@@ -22,8 +24,8 @@ MAX_BANDS = 100
 
 @dataclass
 class Maps:
-    """`labels` and `uncertainty` as drawn: `factor` x `factor` pixels of the image are one of theirs; `scale` is the
-    bar's share of the width and its text."""
+    """`labels` and `uncertainty` (rows x columns) as drawn: each of their pixels stands for `factor` x `factor` pixels
+    of the image. `scale` is the scale bar's share of the width, and its text."""
 
     labels: np.ndarray
     uncertainty: np.ndarray
@@ -43,7 +45,8 @@ class Band:
 
 @dataclass
 class ImageContent:
-    """`n` valid pixels of `shape`, `p` bands of which `n_used` were left by the cleaning and `n_selected` selected."""
+    """What the page of an image shows: `n` valid pixels of an image of `shape`, `p` bands, of which `n_used` were left
+    after cleaning and `n_selected` were selected, and a part per section."""
 
     title: str
     created: str
@@ -62,9 +65,9 @@ class ImageContent:
     spectra: Spectra
     bands: list[Band]
     facts: list[tuple[str, str]]
-    criteria: list[tuple[str, str, str]]
+    criteria: list[CriterionRow]
     notes: list[str]
-    search: choice.Search | None
+    search: Search | None
     usage: str
 
 
@@ -76,12 +79,9 @@ def build_image(found, *, title=None) -> ImageContent:
     n, K = posteriors.shape
     n_doubts = int((posteriors.max(axis=1) < rows.DOUBT).sum())
     labels, uncertainty, factor = reduce_map(found.labels, found.uncertainty, K)
-    facts = choice.facts(fitted, n, found.cleaning.used_bands, ("pixels", "bands"))
-    if found.spatial:
-        facts.insert(5, ("Spatial prior", f"strength {number(found.spatial)}"))
     return ImageContent(
         title=clean(title, 160) if title else _title(cube.path),
-        created=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z").strip(),
+        created=page_date(),
         shape=found.labels.shape,
         n=n,
         p=len(found.support),
@@ -96,12 +96,19 @@ def build_image(found, *, title=None) -> ImageContent:
         maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size)),
         spectra=_spectra(found),
         bands=_bands(found),
-        facts=facts,
-        criteria=choice.criteria(fitted),
+        facts=_facts(found, n),
+        criteria=criteria(fitted),
         notes=_notes(found.cleaning),
-        search=None if found.search is None else choice.search_of(found.search),
+        search=None if found.search is None else search_of(found.search),
         usage=_usage(found),
     )
+
+
+def _facts(found, n: int) -> list[tuple[str, str]]:
+    """What was fitted; the strength of a spatial prior comes before the versions."""
+    pairs = facts(found.model, n, found.cleaning.used_bands, ("pixels", "bands"))
+    prior = [("Spatial prior", f"strength {number(found.spatial)}")] if found.spatial else []
+    return [*pairs[:-1], *prior, *pairs[-1:]]
 
 
 def _title(path: str) -> str:
@@ -109,7 +116,7 @@ def _title(path: str) -> str:
 
 
 def _spectra(found) -> Spectra:
-    """In ascending order of the wavelengths: detectors that overlap are not stored so."""
+    """The mean spectra by ascending wavelength: files of overlapping detectors do not store them in that order."""
     units = found.cube.units.replace("um", "µm")
     if found.wavelengths is None:
         positions, label = np.arange(1, len(found.support) + 1), "band"
@@ -120,7 +127,7 @@ def _spectra(found) -> Spectra:
 
 
 def _bands(found) -> list[Band]:
-    """Largest loadings first."""
+    """The selected bands, largest loadings first."""
     table, names = found.bands_table().head(MAX_BANDS), found.cube.names()
     if found.wavelengths is not None:
         units = found.cube.units.replace("um", "µm")

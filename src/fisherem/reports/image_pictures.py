@@ -11,14 +11,14 @@ import numpy as np
 from ..plots.maps import class_colours
 from ..plots.style import DARK_PALETTE, PALETTE
 from . import svg
-from .figures import NARROW, WIDE, padded
+from .figures.frame import WIDE, axis_title, both_widths, padded, value_grid
 from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["Spectra", "group_colours", "label_map", "reduce_map", "spectra_plot", "uncertainty_map", "viridis"]
 
 # Pixels along the longer side of a map on the page: more than a screen shows, and at most 0.5 MB per map.
 MAX_SIDE = 1000
-# Uncertainty is drawn in so many steps from 0 to 1/2: finer ones are not seen, and noise packs badly.
+# Steps of the uncertainty from 0 to 1/2: finer ones cannot be seen, and noise compresses badly.
 _STEPS = 32
 # Points of a curve; a picture has fewer pixels across.
 _MAX_POINTS = 800
@@ -45,8 +45,11 @@ def group_colours(K: int) -> tuple[list[str], list[str]]:
 
 
 def reduce_map(labels: np.ndarray, uncertainty: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Both maps with f x f pixels taken together where a side is longer than the page shows: the commonest group
-    (the first of equals), the mean uncertainty; masked where all of them are. Returns (labels, uncertainty, f)."""
+    """Both maps (rows x columns), made smaller by a whole factor f where a side is longer than the page shows.
+
+    A block of f x f pixels becomes one, with the commonest group (the first of equals) and the mean uncertainty; it is
+    masked if all of its pixels are. Returns (labels, uncertainty, f).
+    """
     f = -(-max(labels.shape) // MAX_SIDE)
     if f == 1:
         return labels, uncertainty, 1
@@ -64,18 +67,21 @@ def _block_sums(values: np.ndarray, f: int) -> np.ndarray:
 
 
 def label_map(labels: np.ndarray, colours: list[str]) -> str:
-    """A PNG (as a data address) with a colour per group; masked pixels let the page shine through."""
+    """A PNG (as a data address) of labels (rows x columns, from 0) with a colour per group; masked pixels (-1) are
+    transparent."""
     return _indexed((labels + 1).astype(np.uint8), ["#808080", *colours])
 
 
 def uncertainty_map(values: np.ndarray) -> str:
-    """1 - the largest posterior, 0 to 1/2 in the colours of `viridis`; beyond, as 1/2."""
+    """A PNG (as a data address) of 1 - the largest posterior (rows x columns), in the colours of `viridis` from 0 to
+    1/2; larger values look like 1/2."""
     masked = ~np.isfinite(values)
     step = np.floor(np.clip(np.where(masked, 0, values) * 2 * _STEPS, 0, _STEPS - 1)).astype(np.uint8)
     return _indexed(np.where(masked, 0, step + 1).astype(np.uint8), ["#808080", *viridis(_STEPS)])
 
 
 def viridis(n: int) -> list[str]:
+    """n CSS colours of matplotlib's viridis, from dark to bright."""
     import matplotlib
     from matplotlib.colors import to_hex
 
@@ -94,42 +100,39 @@ def _indexed(codes: np.ndarray, colours: list[str]) -> str:
 
 
 def spectra_plot(spectra: Spectra, names: list[str]) -> str:
-    """The paper's figure: a curve per group, a grey bar per selected band. Drawn wide and narrow (see `figures`)."""
-    return "".join(
-        f'<div class="{name}">{_spectra(width, spectra, names)}</div>'
-        for name, width in (("wide", WIDE), ("narrow", NARROW))
-    )
+    """The paper's figure: a curve per group, a grey bar per selected band; drawn wide and narrow (see `figures`)."""
+    return both_widths(_spectra, spectra, names)
 
 
 def _spectra(width: int, spectra: Spectra, names: list[str]) -> str:
     K, p = spectra.values.shape
     height, top, left, right = (380 if width == WIDE else 300), 10, 58, 12
     bottom = height - 44
-    low, high = padded(spectra.values.ravel())
-    y = Scale(low, high, bottom, top)
+    y = Scale(*padded(spectra.values.ravel()), bottom, top)
     x = Scale(float(spectra.positions[0]), float(spectra.positions[-1]), left + 4, width - right - 4)
-    parts = [_bars(spectra, x, top, bottom)]
-    for value, shown in labelled(ticks(low, high, 5)):
-        parts.append(element("line", x1=left, x2=width - right, y1=y(value), y2=y(value), class_="grid"))
-        parts.append(text(left - 6, y(value) + 4, shown, text_anchor="end", class_="tick"))
-    across = ticks(x.low, x.high, min(8 if width == WIDE else 4, p - 1))
-    for value, shown in labelled(across):
+    parts = [_bars(spectra, x, top, bottom), value_grid(y, left, width - right)]
+    for value, shown in labelled(ticks(x.low, x.high, min(8 if width == WIDE else 4, p - 1))):
         parts.append(text(x(value), bottom + 17, shown, text_anchor="middle", class_="tick"))
-    drawn = np.arange(0, p, -(-p // _MAX_POINTS))
-    for k in range(K):
-        line = " ".join(_run(x, y, spectra.positions[run], spectra.values[k, run]) for run in _runs(spectra, k, drawn))
-        style = f"--c:var(--m{k})" + (";stroke-dasharray:6 3" if k % 16 >= 8 else "")
-        parts.append(element("path", d=line, class_="curve", style=style))
-        # a mark on each curve, every one at another place: the groups can be told without colour
-        seen = np.flatnonzero(np.isfinite(spectra.values[k]))
-        for place in seen[(2 * k + 1) * len(seen) // (2 * K) :][:1]:
-            parts.append(mark(x(spectra.positions[place]), y(spectra.values[k, place]), k, style=f"--c:var(--m{k})"))
-    parts.append(text((left + width) / 2, height - 4, spectra.label, text_anchor="middle", class_="axis"))
+    parts += [_curve(spectra, k, x, y) for k in range(K)]
+    parts.append(axis_title(left, width, height - 4, spectra.label))
     chosen = ", ".join(f"{v:.4g}" for v in spectra.positions[spectra.selected][:40])
     alt = f"Mean spectra of {', '.join(names[:12])} against {spectra.label}" + (
         f"; grey bars at the selected bands: {chosen}" if 0 < spectra.selected.sum() < p else ""
     )
     return svg.figure(width, height, "".join(parts), alt)
+
+
+def _curve(spectra: Spectra, k: int, x: Scale, y: Scale) -> str:
+    """The spectrum of group k, with one mark, for every group at another place: groups can be told without colour."""
+    K, p = spectra.values.shape
+    drawn = np.arange(0, p, -(-p // _MAX_POINTS))
+    line = " ".join(_run(x, y, spectra.positions[run], spectra.values[k, run]) for run in _runs(spectra, k, drawn))
+    colour, dash = f"--c:var(--m{k})", ";stroke-dasharray:6 3" if k % 16 >= 8 else ""
+    parts = [element("path", d=line, class_="curve", style=colour + dash)]
+    seen = np.flatnonzero(np.isfinite(spectra.values[k]))
+    for place in seen[(2 * k + 1) * len(seen) // (2 * K) :][:1]:
+        parts.append(mark(x(spectra.positions[place]), y(spectra.values[k, place]), k, style=colour))
+    return "".join(parts)
 
 
 def _bars(spectra: Spectra, x: Scale, top: float, bottom: float) -> str:

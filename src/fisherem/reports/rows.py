@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
+from ..model_selection.scoring import best_matching, contingency
 from .text import clean
 
 __all__ = ["Agreement", "Doubt", "Groups", "Points", "agreement", "doubts", "groups", "points", "stratified"]
@@ -19,15 +19,20 @@ _NUMBERS = 40_000
 _FEWEST = 2000
 # Axes come in the order of their discriminating power; past the first twelve nobody looks.
 MAX_AXES = 12
-# A row is in doubt when no group has this posterior; so many of them are listed.
+# A row is in doubt when no group has this posterior.
 DOUBT = 0.9
+# Rows in doubt that the page lists, and known classes that it has a column for.
 MAX_DOUBTS = 200
 _MAX_CLASSES = 30
 
 
 @dataclass
 class Points:
-    """The rows drawn: `rows` (m) their numbers in X, `coordinates` (m x d), and what hovering shows."""
+    """The m rows that are drawn, of `total`: `rows` are their numbers in X (from 0), `coordinates` (m x axes) where.
+
+    What hovering shows: `ids`, `groups` (from 0) and `posteriors` of the most probable group, `seconds` (-1: there is
+    none) and `second_posteriors` of the next, and the known `classes` ("" where missing) or None.
+    """
 
     rows: np.ndarray
     ids: list[str]
@@ -41,12 +46,14 @@ class Points:
 
     @property
     def sampled(self) -> bool:
+        """Whether some rows are not drawn."""
         return len(self.rows) < self.total
 
 
 @dataclass
 class Groups:
-    """Per group: `counts` rows, `shares` the fitted proportions, `confidence` mean posterior, `doubtful` rows."""
+    """Four arrays of K: `counts` of the rows, the fitted proportions (`shares`), the mean posterior (`confidence`), and
+    how many rows are in doubt (`doubtful`)."""
 
     counts: np.ndarray
     shares: np.ndarray
@@ -56,7 +63,7 @@ class Groups:
 
 @dataclass
 class Doubt:
-    """A row whose largest posterior is below 0.9."""
+    """A row whose largest posterior is below 0.9: its two most probable groups (from 0) and known class or None."""
 
     id: str
     group: int
@@ -68,7 +75,8 @@ class Doubt:
 
 @dataclass
 class Agreement:
-    """Groups against known classes: `table` (K x classes), accuracy under the best matching, adjusted Rand index."""
+    """Groups against known classes: `table` (K x classes) counts rows; accuracy under the best matching of groups and
+    classes; adjusted Rand index. At most 30 classes have a column; the scores are of all classes."""
 
     classes: list[str]
     table: np.ndarray
@@ -124,6 +132,7 @@ def _runner_up(posteriors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def groups(posteriors: np.ndarray, weights: np.ndarray) -> Groups:
+    """Sizes and certainty of the groups, from posteriors (n x K) and the fitted proportions (K)."""
     K = posteriors.shape[1]
     group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
     counts = np.bincount(group, minlength=K)
@@ -134,7 +143,7 @@ def groups(posteriors: np.ndarray, weights: np.ndarray) -> Groups:
 
 
 def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
-    """Rows whose largest posterior is below 0.9, least certain first, at most 200; and how many there are."""
+    """At most 200 rows whose largest posterior (of n x K) is below 0.9, least certain first; and how many there are."""
     largest = posteriors.max(axis=1)
     rows = np.flatnonzero(largest < DOUBT)
     listed = rows[np.argsort(largest[rows], kind="stable")][:MAX_DOUBTS]
@@ -162,7 +171,7 @@ def _natural(name: str) -> tuple[int, float, str]:
 
 
 def agreement(posteriors: np.ndarray, known: list[str | None]) -> Agreement:
-    """How the groups agree with known classes; rows without a class are left out."""
+    """How the most probable groups (posteriors n x K) agree with n known classes; rows without a class are left out."""
     scored = np.array([c is not None for c in known])
     group = posteriors.argmax(axis=1)[scored]
     present = [c for c in known if c is not None]
@@ -170,9 +179,8 @@ def agreement(posteriors: np.ndarray, known: list[str | None]) -> Agreement:
     place = {name: i for i, name in enumerate(names)}
     classes = np.array([place[c] for c in present], int)
     K = posteriors.shape[1]
-    table = np.zeros((K, len(names)), int)
-    np.add.at(table, (group, classes), 1)
-    matched = table[linear_sum_assignment(-table)].sum()
+    table = contingency(group, classes, (K, len(names)))
+    matched = table[best_matching(table)].sum()
     largest = np.argsort(-table.sum(axis=0), kind="stable")[:_MAX_CLASSES]
     shown = np.sort(largest)
     return Agreement(

@@ -41,16 +41,17 @@ MARK_PATHS = (
 
 
 def colour(k: int) -> int:
+    """The number of group k's colour in the palette; both from 0."""
     return k % len(PALETTE)
 
 
 def shape(k: int) -> int:
-    """Past eight groups the colours begin again with another mark each."""
+    """The number of group k's mark: past eight groups the colours begin again, each with another mark."""
     return (k + k // len(PALETTE)) % len(MARK_PATHS)
 
 
 def hollow(k: int) -> bool:
-    """Groups of every second round of colours are drawn as outlines."""
+    """Whether group k is drawn as an outline: every second round of colours is."""
     return k // len(PALETTE) % 2 == 1
 
 
@@ -106,10 +107,12 @@ def element(name: str, content: str = "", **attributes) -> str:
 
 
 def text(x: float, y: float, content: str, **attributes) -> str:
+    """Words at a place; `content` is escaped."""
     return element("text", escape(content), x=x, y=y, **attributes)
 
 
 def polyline(xs: Sequence[float], ys: Sequence[float], **attributes) -> str:
+    """A line through the points (xs[i], ys[i])."""
     path = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
     return element("path", d=path, **attributes)
 
@@ -123,7 +126,7 @@ def mark(x: float, y: float, k: int, **attributes) -> str:
 
 
 def definitions() -> str:
-    """The outlines of the marks, drawn nowhere by themselves."""
+    """The outlines of the marks, which `mark` refers to; nothing is drawn here."""
     paths = "".join(element("path", id=f"m{i}", d=path) for i, path in enumerate(MARK_PATHS))
     return element("svg", element("defs", paths), width=0, height=0, class_="definitions", aria_hidden="true")
 

@@ -1,43 +1,45 @@
-"""From content to one HTML file: the template filled, style, script and data inside, written in one piece."""
+"""The page of a table: from its content to one HTML file with style, script and data inside."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import tempfile
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
+from .._utils.wording import group_name
 from ..plots.style import PALETTE
 from . import figures, rows, svg
+from .document import asset, template, write_page
 from .table_content import Content, build
-from .text import embedded, integer, number
+from .text import embedded
 
-__all__ = ["asset", "render", "report", "scatter_data", "template", "write_page"]
+__all__ = ["render", "report", "scatter_data"]
 
 
 def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
-    The page needs no network. At most 4,000 points are drawn, a sample of every group, and the page says so.
+    The page needs no network. Groups are counted from 1 on it. At most 4,000 points are drawn, a sample of every group,
+    and the page says so.
 
     Parameters
     ----------
     model : fitted FisherEM, SparseFisherEM or ModelSearch, or a Segmentation
-        Of a search, the best fit is shown, and how it was chosen. A segmented image brings its pixels with it:
+        For a search, the page shows the best fit and how it was chosen. A segmented image brings its pixels with it:
         ``report(found, path="report.html")``.
-    X : table of n rows, usually those of the fit; a frame's column names and index are kept
+    X : array, frame or path of n rows
+        Usually the rows of the fit. A frame's column names and index are kept. A file is read once if it fits half of
+        the model's memory budget, and in blocks otherwise.
     path : str or Path
         The file to write; its folder is made if need be. An existing file is replaced in one piece.
     ids : sequence of n, optional
-        Names of the rows; by default the frame's index or the rows' numbers from 0.
+        Names of the rows; by default the frame's index, or the rows' numbers from 1.
     labels : sequence of n, optional
-        Known classes, for scoring only (accuracy and adjusted Rand index); missing ones are left out.
+        Known classes, for scoring only (accuracy and adjusted Rand index); rows without a class are left out.
     title : str, optional
+        The page's heading.
     stability : Stability, optional
         The result of `fisherem.stability`.
     notes : sequence of str, optional
@@ -60,7 +62,7 @@ def render(content: Content) -> str:
     """The page as HTML text."""
     script = asset("geometry.js") + asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return template().render(
+    return template("table.html").render(
         c=content,
         css=asset("page.css"),
         script=script,
@@ -72,22 +74,6 @@ def render(content: Content) -> str:
     )
 
 
-@cache
-def asset(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
-def template(name: str = "template.html"):
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
-    )
-    environment.filters |= {"num": number, "int": integer, "colour": svg.colour}
-    return environment.get_template(name)
-
-
 def _short(values: np.ndarray) -> list:
     """Numbers with as many decimals as one part in 100,000 of their range needs."""
     values = np.asarray(values, float)
@@ -97,12 +83,15 @@ def _short(values: np.ndarray) -> list:
 
 
 def scatter_data(content: Content) -> dict:
-    """What the browser needs to draw the subspace; plain numbers and text."""
+    """What the browser needs to draw the subspace, as plain numbers and text: a list per axis with a number per point.
+
+    `group` and `second` count from 0, as places in the list `groups`, whose names count from 1.
+    """
     points = content.points
     data = {
         "groups": [
             {
-                "name": f"group {k}",
+                "name": group_name(k),
                 "count": int(content.groups.counts[k]),
                 "colour": svg.colour(k),
                 "shape": svg.shape(k),
@@ -126,20 +115,3 @@ def scatter_data(content: Content) -> dict:
     if points.classes is not None:
         data["classes"] = points.classes
     return data
-
-
-def write_page(path: Path, html: str) -> Path:
-    """In one piece: a reader sees the old file or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(html)
-        mask = os.umask(0)  # mkstemp makes private files; a page is to be shared as any other file
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
-__all__ = ["clean", "embedded", "integer", "number"]
+__all__ = ["clean", "embedded", "integer", "number", "tally"]
 
 # Marks that turn the direction of the text after them: a name must not rearrange its neighbours.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -14,7 +16,7 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 def clean(value, limit: int = 80) -> str:
     """`value` as one line of at most `limit` characters, with what cannot be shown (control characters, lone
-    surrogates, direction marks) replaced. Escaping for HTML is the template's."""
+    surrogates, direction marks) replaced. The template escapes it for HTML."""
     # decide on the raw character: a line feed is a control character too, but stands for a space
     text = "".join(
         " " if c in "\t\n\r" else "\ufffd" if c in _TURNING or unicodedata.category(c) in ("Cc", "Cs") else c
@@ -33,7 +35,13 @@ def number(value, digits: int = 2, signed: bool = False) -> str:
 
 
 def integer(value) -> str:
+    """1234 -> "1,234"."""
     return f"{int(value):,}"
+
+
+def tally(reasons: Iterable) -> dict[str, int]:
+    """How often each reason occurs, the commonest first; the reasons are made safe to show."""
+    return dict(Counter(clean(reason, 160) for reason in reasons).most_common())
 
 
 def embedded(data) -> str:

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from .page_rows import PageRows
+
 __all__ = ["Profile", "Variable", "bins", "profile", "variables"]
 
 # Variables with a row in the table of loadings, and those with a box plot: a box takes about 0.5 kB per group, and all
@@ -17,16 +19,14 @@ _GROUP_BOXES = 480
 _FEWEST_BOXES = 6
 # The profile has one point per variable up to here; beyond, neighbours share one.
 MAX_POINTS = 400
-# Rows per block when moments are computed: a block of 50 float64 columns stays below 4 MB.
-_BLOCK = 10_000
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass
 class Variable:
-    """A selected variable: loadings on the axes, their length, and per group the quantiles of its values (K x 5, NaN
-    for a group without rows); no quantiles if it has no picture."""
+    """A selected variable: its number in the table (from 0), loadings (d), their length, means (K), and the quantiles
+    of its values in each group (K x 5, NaN for a group without rows); no quantiles if it has no picture."""
 
     index: int
     name: str
@@ -39,7 +39,8 @@ class Variable:
 @dataclass
 class Profile:
     """Group means in standard deviations from the overall mean. `values` (K x m), `selected` (m) bool, `first` and
-    `last` (m) the variables that point m stands for, `names` (m) of those variables or None beyond one each."""
+    `last` (m) the numbers (from 0) of the variables that a point stands for, `names` (m) of the variables, or None
+    where a point stands for several."""
 
     values: np.ndarray
     selected: np.ndarray
@@ -50,46 +51,33 @@ class Profile:
 
     @property
     def binned(self) -> bool:
+        """Whether a point stands for several variables."""
         return self.values.shape[1] < self.n_variables
 
 
-def variables(model, X: np.ndarray, group: np.ndarray, names: list[str]) -> list[Variable]:
-    """Selected variables, largest loadings first; at most 100, the first 24 (fewer with more than 20 groups) with
-    quantiles."""
+def variables(model, X: PageRows, group: np.ndarray, names: list[str]) -> list[Variable]:
+    """The selected variables of a fit to X (n x p) with the groups (n), largest loadings first.
+
+    At most 100 are listed, and the first 24 (fewer with more than 20 groups) have quantiles.
+    """
     sizes = np.linalg.norm(model.loadings_, axis=1)
     chosen = np.flatnonzero(model.support_)
     chosen = chosen[np.argsort(-sizes[chosen], kind="stable")][:MAX_LISTED]
     members = [np.flatnonzero(group == k) for k in range(len(model.weights_))]
     drawn = max(_FEWEST_BOXES, min(MAX_BOXES, _GROUP_BOXES // len(members)))
-    return [
-        Variable(
-            index=int(j),
-            name=names[j],
-            loadings=model.loadings_[j],
-            size=float(sizes[j]),
-            mean=model.means_[:, j],
-            quantiles=_quantiles(X[:, j], members) if rank < drawn else None,
-        )
-        for rank, j in enumerate(chosen)
+    found = [
+        Variable(int(j), names[j], model.loadings_[j], float(sizes[j]), model.means_[:, j], quantiles=None)
+        for j in chosen
     ]
+    for variable, column in zip(found[:drawn], X.columns([int(j) for j in chosen[:drawn]]), strict=True):
+        variable.quantiles = _quantiles(column, members)
+    return found
 
 
 def _quantiles(column: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
     column = np.asarray(column, float)
     empty = np.full(len(QUANTILES), np.nan)
     return np.array([np.quantile(column[rows], QUANTILES) if len(rows) else empty for rows in members])
-
-
-def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of the columns, in two passes of row blocks (differences of squares would cancel)."""
-    mean = np.zeros(X.shape[1])
-    for start in range(0, len(X), _BLOCK):
-        mean += X[start : start + _BLOCK].sum(axis=0, dtype=float)
-    mean /= len(X)
-    square = np.zeros(X.shape[1])
-    for start in range(0, len(X), _BLOCK):
-        square += ((np.asarray(X[start : start + _BLOCK], float) - mean) ** 2).sum(axis=0)
-    return mean, np.sqrt(square / len(X))
 
 
 def bins(p: int, most: int = MAX_POINTS) -> np.ndarray:
@@ -105,10 +93,13 @@ def _together(z: np.ndarray, selected: np.ndarray) -> np.ndarray:
     return np.take_along_axis(z, np.abs(z).argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def profile(model, X: np.ndarray, names: list[str]) -> Profile:
-    """Standardised group means over all variables. Where several share a point, it shows the selected variable among
-    them (of several, the one with the means furthest from 0); if none is, each group's mean that is furthest from 0."""
-    mean, spread = _moments(X)
+def profile(model, X: PageRows, names: list[str]) -> Profile:
+    """The standardised group means over all variables of X (n x p).
+
+    Where several variables share a point, it shows the selected one among them (of several, the one whose means are
+    furthest from 0); if none is selected, each group's mean that is furthest from 0.
+    """
+    mean, spread = X.moments()
     flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
     z = np.where(flat, 0.0, (model.means_ - mean) / np.where(flat, 1.0, spread))
     z[np.abs(z) < 1e-9] = 0.0  # rounding: a single group's mean is the overall mean

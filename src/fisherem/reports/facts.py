@@ -1,0 +1,66 @@
+"""What was fitted, as pairs of a word and a value."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+import scipy
+import sklearn
+
+from ..em.stopping import STOPPING
+from ..estimators import FisherEM, SparseFisherEM
+from ..model.dlm import resolve
+from .summary import model_words
+from .text import clean, integer
+
+__all__ = ["facts"]
+
+_STOPS = {
+    "aitken": "the likelihood settled",
+    "fisher": "Fisher's criterion settled",
+    "cycle": "the iterations ended in a cycle; the most likely iterate is shown",
+    "max_iter": "the maximum number of iterations was reached",
+}
+
+
+def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[tuple[str, str]]:
+    """The settings of a fit and how it ended.
+
+    `n` rows are shown on the page and `p` variables were fitted; `words` says what the rows and the columns are called.
+    """
+    dlm, why = resolve(model.model_), model_words(model)
+    found = [
+        ("Method", f"sparse Fisher-EM, {model.method}" if isinstance(model, SparseFisherEM) else "Fisher-EM"),
+        ("Model", f"{dlm.name} — {dlm.paper_name}" + (f"; {why}" if why else "")),
+        ("Discriminant", str(model.discriminant)),
+        ("Groups K", str(len(model.weights_))),
+        ("Axes d", str(model.loadings_.shape[1])),
+    ]
+    if isinstance(model, SparseFisherEM):
+        shares = np.atleast_1d(np.asarray(model.sparsity, float))
+        found.append(("Sparsity", ", ".join(f"{s:.3g}" for s in shares)))
+        found.append(("Axis weights", str(model.axis_weights)))
+    found += [
+        ("Converged", f"{'yes' if model.converged_ else 'no'}: {_how_it_stopped(model)}"),
+        ("Iterations", integer(model.n_iter_)),
+        ("Fitted to", f"{integer(len(model.labels_))} {words[0]} × {integer(p)} {words[1]}"),
+    ]
+    if len(model.labels_) != n:
+        found.append(("Shown here", f"{integer(n)} {words[0]}, not those of the fit"))
+    return [*found, ("Versions", _versions())]
+
+
+def _how_it_stopped(model: FisherEM) -> str:
+    reason = str(model.stop_reason_)
+    rule = f"the stopping rule {reason!r} was met" if reason in STOPPING else reason
+    return clean(_STOPS.get(reason, rule), 120)
+
+
+def _versions() -> str:
+    import fisherem
+
+    return (
+        f"fisherem {fisherem.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}"
+    )
