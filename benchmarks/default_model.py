@@ -24,7 +24,7 @@ warnings.simplefilter("ignore")
 
 
 def agreement(X, K: int, model: str, pairs: int = 6) -> tuple[float, float]:
-    """Adjusted Rand index between what fits to two random halves say of all rows: mean and standard error."""
+    """Adjusted Rand index between the predictions for all rows of fits to two random halves: mean, standard error."""
     found = []
     for seed in range(pairs):
         order = np.random.default_rng(seed).permutation(len(X))
@@ -35,7 +35,7 @@ def agreement(X, K: int, model: str, pairs: int = 6) -> tuple[float, float]:
 
 
 def others():
-    """(name, rows, classes) that were not looked at while the rule was made, up to its two constants."""
+    """(name, rows, classes) that were not used while the rule was developed, except to set its two constants."""
     cancer, digits = load_breast_cancer(), load_digits()
     yield "breast cancer", (cancer.data - cancer.data.mean(axis=0)) / cancer.data.std(axis=0), cancer.target
     for chosen in ((3, 5, 8), (0, 1, 2, 3), (1, 7), (4, 7, 9), (3, 5, 7), (6, 8, 9), tuple(range(10))):
@@ -50,7 +50,7 @@ def others():
 
 
 def made_up(kind: str, n: int = 400, p: int = 20):
-    """Three groups that differ on three variables, with something that AB or both models do not suppose."""
+    """Three groups that differ on three variables, with something that AB or both models do not assume."""
     rng = np.random.default_rng(0)
     labels = rng.choice(3, n, p=[0.6, 0.3, 0.1] if kind == "sizes" else [1 / 3] * 3)
     noise = rng.standard_t(4, size=(n, p)) if kind == "heavy tails" else rng.normal(size=(n, p))

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 from measure import report, resident, timed, watched
-from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -25,16 +24,15 @@ from sklearn.mixture import GaussianMixture
 
 from fisherem import SparseKMeans, datasets
 from fisherem.images import clean, read, segment
+from fisherem.model_selection.scoring import accuracy
 
 BIG = (1000, 1000, 200)
 
 
 def agreement(truth, labels) -> float:
-    """Share of the valid pixels in agreement under the best matching of groups to classes."""
+    """The share of the valid pixels in agreement under the best matching of groups to classes."""
     valid = labels >= 0
-    table = np.zeros((max(truth.max(), labels.max()) + 1,) * 2)
-    np.add.at(table, (truth[valid], labels[valid]), 1)
-    return float(table[linear_sum_assignment(-table)].sum() / valid.sum())
+    return accuracy(truth[valid], labels[valid])
 
 
 def mars() -> None:
@@ -63,7 +61,7 @@ def mars() -> None:
 
 
 def seeds() -> None:
-    """The same on ten made scenes: agreement, bands, share of them inside a feature."""
+    """The same on ten made-up scenes: agreement, bands, share of them inside a feature."""
     for seed in range(10):
         scene = datasets.mars_like(seed=seed)
         for method in ("two-step", "svd"):
@@ -74,14 +72,16 @@ def seeds() -> None:
 
 
 def mars_memory(method: str) -> None:
+    """Print the peak memory of a run beyond what was there before, relative to the cube (in a process of its own)."""
     scene = datasets.mars_like()
-    segment(scene.cube.data[:20, :20], 2, max_iter=2)  # imports and thread pools are no part of it
+    segment(scene.cube.data[:20, :20], 2, max_iter=2)  # imports and thread pools do not count
     before = resident()
     peak, _ = watched(lambda: segment(scene.cube, 5, method=method))
     print((peak - before) / scene.cube.data.nbytes)
 
 
 def noisy() -> None:
+    """What the spatial prior gains on a scene with much noise."""
     scene = datasets.mars_like(rows=150, noise=0.08)
     for method in ("two-step", "svd"):
         found = (segment(scene.cube, 5, method=method, spatial=s) for s in (0, "auto"))
@@ -120,6 +120,7 @@ def rivals(cube, truth, K: int, score, name: str, **options) -> None:
 
 
 def samson() -> None:
+    """Samson, three materials: agreement and bands, beside the rivals, and the effect of normalising."""
     from scipy.io import loadmat
 
     folder = Path(os.environ["FISHEREM_DATA"]) / "hyperspectral"
@@ -159,6 +160,7 @@ def pines() -> None:
 
 
 def crism() -> None:
+    """The CRISM tile, whose truth is not known: what is left out, and the sizes of the groups."""
     found = segment(Path(os.environ["FISHEREM_DATA"]) / "hyperspectral/crism_frt0000932c_subsampled.tif", 3)
     print(found.cleaning)
     report("CRISM: pixels per group", str(np.bincount(found.labels[found.labels >= 0])))
@@ -192,7 +194,7 @@ def _costs(cube, more: int) -> tuple[float, float]:
     """CPU seconds per pixel of a whole run of 2 dense and 2 sparse iterations, cleaning and start included; and per
     pixel and iteration, from the difference to a run with `more` of both.
 
-    Of the processor and not of the clock: reading the file the first time is the disk's affair.
+    Processor time, not wall time: how long the disk takes to read the file first is not our concern.
     """
 
     def seconds(max_iter: int) -> float:

@@ -10,11 +10,12 @@ __all__ = ["report", "resident", "timed", "watched"]
 
 
 def report(what: str, value: str, target: str = "", good: bool = True) -> None:
+    """Print a line: what was measured, its value and its target, and whether it was met."""
     print(f"{'ok  ' if good else 'MISS'} {what}: {value}" + (f" (target {target})" if target else ""), flush=True)
 
 
 def timed(function):
-    """(result, seconds)"""
+    """(result, seconds) of a call."""
     begin = time.perf_counter()
     result = function()
     return result, time.perf_counter() - begin
@@ -27,7 +28,7 @@ def resident() -> int:
 
 
 def watched(function):
-    """(the peak of `resident`, looked at every 20 ms; result)"""
+    """(peak of `resident`, sampled every 20 ms; result) of a call."""
     peak, done = [0], threading.Event()
 
     def watch():

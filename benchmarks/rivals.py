@@ -54,6 +54,7 @@ METHODS = {
 
 
 def timed(model, X):
+    """Seconds of a fit."""
     begin = time.perf_counter()
     model.fit(X)
     return time.perf_counter() - begin
@@ -108,7 +109,7 @@ def search(limit=900.0):
         what = f"{model.support_.sum()} variables, {accuracy(y, model.labels_):.3f}"
         print(f"{name}: Selvarclust lasso: {seconds:.0f} s, {what}", flush=True)
         begin, end = time.perf_counter(), ""
-        steps = Clustvarsel(K)._search(X)  # to see how far it got
+        steps = Clustvarsel(K)._search(X)  # its state says how far it got
         try:
             with time_limit(limit):
                 DIRECTIONS["forward"](steps)

@@ -39,7 +39,7 @@ means = pd.DataFrame(model.means_, columns=X.columns).loc[:, model.support_]
 print(means.round(2).to_string())
 
 # %%
-# Rows that are not sure of their group are worth a look.
+# Rows whose group is uncertain are worth a look.
 
 posterior = model.predict_proba(X).max(axis=1)
 print(f"{(posterior < 0.9).sum()} wines have a posterior below 0.9")

@@ -7,7 +7,7 @@ groups, the model and the sparsity.
 """
 
 # %%
-# Fewer numbers of groups, models and starts than the default, to be quick. With ``models="all"`` and the default
+# Fewer numbers of groups, models and starts than by default, to save time. With ``models="all"`` and the default
 # ``n_clusters=range(2, 9)`` there are 84 dense fits before the paths.
 
 import numpy as np

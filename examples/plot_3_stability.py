@@ -8,7 +8,7 @@ random halves of the rows and counts.
 
 # %%
 # The paper's simulation again: variables 0 to 4 make the groups, the other 20 are noise. The three means lie on a line,
-# so the second axis tells nothing; ``"relevance"`` makes it sparser than the first.
+# so the second axis carries no information; ``"relevance"`` makes it sparser than the first.
 
 from fisherem import SparseFisherEM, datasets, stability
 from fisherem.plots import StabilityDisplay
@@ -19,8 +19,8 @@ result = stability(model, X, n_subsamples=12, random_state=0, n_jobs=1)
 print(result.table().head(8).to_string())
 
 # %%
-# The bound in the title holds for the expected number of noise variables among those above the threshold. It supposes
-# that noise variables are exchangeable and that the selection is better than guessing. It grows with the square of
+# The title gives a bound on the expected number of noise variables among those above the threshold. It assumes that
+# noise variables are exchangeable and that the selection is better than guessing. It grows with the square of
 # the number of variables that a refit selects.
 
 StabilityDisplay.from_stability(result, n_variables=12).plot()

@@ -17,7 +17,7 @@ from fisherem import SparseFisherEM, datasets
 X, y = datasets.simulate(90, mu=2.5, p=3000, q=50, random_state=0)
 
 # %%
-# The three sparse algorithms find the same groups, but not the same variables. With so many variables there is always
+# The three sparse algorithms find the same groups, but not the same variables. With 3000 variables there is always
 # some combination of noise that separates the rows, and ``"two-step"`` approximates the dense axes, which contain it.
 # ``"svd"`` looks at the differences of the means alone.
 

@@ -2,8 +2,8 @@
 A map of Mars
 =============
 
-Section 5 of the paper segments a hyperspectral image of Mars. The scene here is made by code, of the same kind, so that
-the truth is known: which ground each pixel has, and which bands tell the grounds apart.
+Section 5 of the paper segments a hyperspectral image of Mars. The scene here is of the same kind but made up, so that
+the truth is known: what the ground is made of at each pixel, and which bands show it.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ print(found.cleaning)
 # %%
 # The map beside the truth and beside k-means: on the same pixels, each divided by its norm, and on the pixels as they
 # are in the file, where k-means follows the light and the slopes, which multiply whole spectra. Groups have no order:
-# they are numbered as the classes they share most pixels with.
+# they get the numbers of the classes with which they share most pixels.
 
 
 def numbered_as(truth, labels):

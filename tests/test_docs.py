@@ -1,6 +1,7 @@
 """Every Python block of the README and the docs runs, and so does every script of the gallery."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,31 @@ def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def lookup(dotted: str):
+    """The module or attribute of a dotted path; an error if there is none."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[length:]:
+            found = getattr(found, name)
+        return found
+    raise ModuleNotFoundError(dotted)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_names_of_the_package_exist(page):
+    text = page.read_text()
+    found = set(re.findall(r"\bfisherem(?:\.[A-Za-z_]\w*)+", text))
+    for module, listing in re.findall(r"currentmodule:: (\S+)(.*?)(?=currentmodule::|\Z)", text, flags=re.S):
+        for names in re.findall(r"autosummary::\n(?:   :.*\n)*\n((?:   \S+\n)+)", listing):
+            found.update(f"{module}.{name}" for name in names.split())
+    for dotted in sorted(found):
+        assert lookup(dotted) is not None, f"{page.name} names {dotted}"
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
