@@ -31,12 +31,13 @@ FORMULAS = {
 
 
 def test_the_table_has_the_papers_counts_in_its_order():
-    assert {name: m.n_parameters(4, 100, 3) for name, m in MODELS.items()} == PRINTED
-    assert list(MODELS) == list(PRINTED)
+    """Models that the paper does not have may follow its twelve."""
+    assert {name: MODELS[name].n_parameters(4, 100, 3) for name in PRINTED} == PRINTED
+    assert list(MODELS)[:12] == list(PRINTED)
 
 
 @pytest.mark.parametrize("K", [2, 3, 5, 8])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", PRINTED)
 def test_counts_follow_the_formulas_for_any_size(name, K):
     p = 17
     expected = (K - 1) + K * (K - 1) + (K - 1) * (p - K / 2) + FORMULAS[name](K)
@@ -83,6 +84,7 @@ def test_constraints_tie_what_they_say():
     tied = {
         name.removesuffix("k").removesuffix("B"): m.covariance.constrain(covariances, shares)
         for name, m in MODELS.items()
+        if name in PRINTED
     }
     for k in range(3):
         np.testing.assert_allclose(tied["Dk"][k], covariances[k])
