@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import enet_path, lars_path, lasso_path
 
 from fisherem.solvers.gram import DenseGram, LowRankGram, ScaledGram
-from fisherem.solvers.l1_budget import kkt_violation, solve
+from fisherem.solvers.l1_budget import _Event, _next_event, kkt_violation, solve
 
 
 def problem(seed, n=60, p=20):
@@ -120,3 +120,29 @@ def test_nothing_to_spend_selects_nothing():
     gram = DenseGram(np.eye(3))
     assert not solve(gram, np.ones(3), 0.0).coefficients.any()
     assert not solve(gram, np.zeros(3), 1.0).coefficients.any()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "event"),  # lengths to: a coefficient of 0, a variable that joins, the budget, lambda = 0
+    [
+        ((3.0, 2.0, 1.0, 4.0), _Event.BUDGET),
+        ((3.0, 2.0, 4.0, 1.0), _Event.UNBOUND),
+        ((3.0, 1.0, 2.0, 4.0), _Event.JOINS),
+        ((1.0, 3.0, 2.0, 4.0), _Event.LEAVES),
+        ((3.0, 1.0, 1.0, 4.0), _Event.JOINS),  # ties: the active set changes before the path ends ...
+        ((1.0, 3.0, 4.0, 1.0), _Event.LEAVES),
+        ((1.0, 1.0, 2.0, 4.0), _Event.LEAVES),  # ... and variables leave before others join
+        ((np.inf, np.inf, 4.0, 1.0), _Event.UNBOUND),
+    ],
+)
+def test_steps_end_at_the_first_event(lengths, event):
+    assert _next_event(*lengths) == (event, min(lengths))
+
+
+def test_a_budget_that_does_not_bind_gives_least_squares():
+    X, y = problem(5)
+    gram, g = DenseGram(X.T @ X), X.T @ y
+    full = np.linalg.solve(gram.matrix, g)
+    solution = solve(gram, g, 2 * np.abs(full).sum())
+    np.testing.assert_allclose(solution.coefficients, full)
+    assert solution.multiplier == 0

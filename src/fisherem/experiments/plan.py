@@ -1,4 +1,4 @@
-"""How much of the paper's experiments is run: all of it, or a quick taste."""
+"""How much of the paper's experiments is run: everything, or a quick sample of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""read(path): a cube from a file of any known format, told by the ending of its name."""
+"""read(path): a cube from a file of any known format, recognised by the ending of its name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _reader(path: Path) -> Reader:
     if path.suffix.lower() not in READERS:
         if Path(f"{path}.hdr").exists():
             return READERS[".hdr"]
-        raise ValueError(f"{path.name}: the format is told by the ending, which must be one of {', '.join(READERS)}")
+        raise ValueError(f"{path.name}: the format is told by the ending, one of {', '.join(READERS)}")
     return READERS[path.suffix.lower()]
 
 

@@ -61,7 +61,7 @@ class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
         constant = is_constant(X)
         if constant.any():
             names = getattr(self, "feature_names_in_", None)
-            shown = listed(column_name(j) if names is None else names[j] for j in np.flatnonzero(constant))
+            shown = listed(column_name(int(j)) if names is None else names[j] for j in np.flatnonzero(constant))
             warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=3)
         if constant.all():
             raise ValueError("every column of X is constant: there is nothing to cluster")
