@@ -10,8 +10,14 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from fisherem import datasets, load
+from fisherem import __version__, datasets, load
 from fisherem.cli import main
+from fisherem.em.f_step.step import SPARSE_STEPS
+from fisherem.model.criteria import CRITERIA
+from fisherem.model.dlm import MODELS
+from fisherem.rivals import RIVALS
+from fisherem.tables.file_table import FileTable
+from fisherem.tables.readers import READERS, Reader, Sheet
 
 
 @pytest.fixture
@@ -91,7 +97,7 @@ def test_predict_matches_columns_by_name(wine_csv, tmp_path):
     expected = pd.read_csv(tmp_path / "out" / "labels.csv")["cluster"][:20]
     np.testing.assert_array_equal(pd.read_csv(target)["cluster"], expected)
     table.drop(columns=["proline", "hue"]).to_csv(shuffled, index=False)
-    assert "columns that are not there: 'hue', 'proline'" in run("predict", model, shuffled, code=2).output
+    assert "columns that are missing: 'hue', 'proline'" in run("predict", model, shuffled, code=2).output
     assert json.loads(run("predict", model, wine_csv, "-o", target, "--json").output)["rows"] == 178
 
 
@@ -166,7 +172,7 @@ def test_damaged_binaries_are_one_line_and_exit_code_2(wine_csv, tmp_path):
         (("predict", cut, wine_csv, "-o", target), "cut.skops"),
         (("predict", bomb, wine_csv, "-o", target), "would unpack to"),
         (("report", cut, wine_csv, "-o", tmp_path / "page.html"), "cut.skops"),
-        (("fit", table, "-k", 3, "-o", tmp_path / "new"), "not a whole Parquet file"),
+        (("fit", table, "-k", 3, "-o", tmp_path / "new"), "not a readable Parquet file"),
     ):
         result = run(*arguments, code=2)
         assert words in result.output
@@ -195,7 +201,7 @@ def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
 
 
 def test_version_help_and_completion():
-    assert "0.1.0" in run("--version").output
+    assert __version__ in run("--version").output
     out = run("--help").output
     for command in ("fit", "search", "predict", "compare", "report", "segment", "demo"):
         assert command in out
@@ -213,6 +219,111 @@ def test_help_loads_nothing_heavy():
         f"sys.exit(any(m in sys.modules for m in {heavy}))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+# -- registers -----------------------------------------------------------------------------------------------------
+
+
+def test_new_names_are_in_the_help_of_their_command():
+    for register, command in (
+        (MODELS, "fit"), (MODELS, "search"), (MODELS, "segment"), (SPARSE_STEPS, "fit"), (SPARSE_STEPS, "segment"),
+        (CRITERIA, "search"), (RIVALS, "compare"),
+    ):  # fmt: skip
+        assert "newcomer" not in run(command, "--help").output
+        with register.having("newcomer", next(iter(register.values()))):
+            assert "newcomer" in run(command, "--help").output
+
+
+def test_models_go_by_all_their_names(wine_csv, tmp_path):
+    out = run("fit", wine_csv, "-k", 3, "--model", "alpha_kj beta", "--n-init", 1, "-o", tmp_path, "--json", *ROLES)
+    assert json.loads(out.output)["model"] == "AkjB"
+
+
+# -- tables that are larger than memory ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """3000 x 8 (192 kB) with ids and classes, whose columns have very different scales; and the same as .npy."""
+    folder = tmp_path_factory.mktemp("large")
+    rng = np.random.default_rng(2)
+    truth = np.arange(3000) % 3
+    X = (rng.normal(size=(3000, 8)) + 5 * rng.normal(size=(3, 8))[truth]) * 10.0 ** np.arange(-3, 5) + 100
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    np.save(folder / "large.npy", X)
+    frame.insert(3, "who", [f"r{i}" for i in range(3000)])
+    frame["kind"] = np.array(["x", "y", "z"])[truth]
+    frame.to_parquet(folder / "large.parquet", row_group_size=100)
+    return folder
+
+
+NAMED = ("--id-column", "who", "--label-column", "kind")
+BLOCKS = ("--memory", "200kB")
+
+
+def written(folder):
+    """The tables of a fit: labels, variables, criteria."""
+    return [pd.read_csv(folder / name) for name in ("labels.csv", "variables.csv", "criteria.csv")]
+
+
+@pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
+@pytest.mark.parametrize(("name", "roles"), [("large.parquet", NAMED), ("large.npy", ())])
+def test_a_streamed_fit_is_the_same_as_a_whole_one(large, tmp_path, monkeypatch, scale, name, roles):
+    options = ("-k", 3, "--model", "AkB", "--n-init", 2, scale, *roles)
+    whole = run("fit", large / name, *options, "-o", tmp_path / "whole").output
+    monkeypatch.setattr(FileTable, "whole", lambda self: None)  # the rows are never in memory together
+    streamed = run("fit", large / name, *options, *BLOCKS, "-o", tmp_path / "streamed").output
+    assert "read in blocks" in streamed
+    assert "read in blocks" not in whole
+    for one, other in zip(written(tmp_path / "streamed"), written(tmp_path / "whole"), strict=True):
+        pd.testing.assert_frame_equal(one, other, rtol=1e-6)
+    assert ("accuracy" in streamed) == bool(roles)
+    monkeypatch.undo()
+    # the model file takes raw rows, and the page is there
+    X = pd.read_parquet(large / "large.parquet").drop(columns=["who", "kind"])
+    if not roles:
+        X.columns = [f"x{j + 1}" for j in range(8)]
+    labels = pd.read_csv(tmp_path / "streamed" / "labels.csv")
+    np.testing.assert_array_equal(load(tmp_path / "streamed" / "model.skops").predict(X) + 1, labels["cluster"])
+    assert set(labels["cluster"]) == {1, 2, 3}
+    assert "read in blocks" in (tmp_path / "streamed" / "report.html").read_text()
+
+
+def test_streamed_rows_are_predicted_searched_and_reported(large, tmp_path):
+    options = ("-k", "3", "--models", "AkB", "--n-init", 1, "--method", "dense", "--jobs", 1)
+    for out, memory in (("whole", ()), ("streamed", BLOCKS)):
+        run("search", large / "large.parquet", *options, *memory, *NAMED, "-o", tmp_path / out)
+    one, other = (pd.read_csv(tmp_path / out / "results.csv")["bic"] for out in ("whole", "streamed"))
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+    model = tmp_path / "whole" / "model.skops"
+    frame = pd.read_parquet(large / "large.parquet")
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "shuffled.parquet", row_group_size=100)
+    target = tmp_path / "labels.csv"
+    found = run("predict", model, tmp_path / "shuffled.parquet", "--id-column", "who", *BLOCKS, "-o", target, "--json")
+    assert sum(json.loads(found.output)["sizes"]) == 3000
+    pd.testing.assert_frame_equal(pd.read_csv(target), pd.read_csv(tmp_path / "whole" / "labels.csv"))
+    run("report", model, large / "large.parquet", *NAMED, *BLOCKS, "-o", tmp_path / "page.html")
+    assert "read in blocks" in (tmp_path / "page.html").read_text()
+
+
+def test_a_bad_value_in_a_streamed_table_is_named(large, tmp_path):
+    frame = pd.read_parquet(large / "large.parquet")
+    frame.loc[2345, "c"] = np.nan
+    frame.to_parquet(tmp_path / "gap.parquet", row_group_size=100)
+    options = ("-k", 3, "--n-init", 1, *NAMED, "-o", tmp_path / "out")
+    assert "row 2345, column 'c'" in run("fit", tmp_path / "gap.parquet", *options, *BLOCKS, code=2).output
+    assert "row 2346, column 'c': the cell is empty" in run("fit", tmp_path / "gap.parquet", *options, code=2).output
+    assert "memory must be a budget" in run("fit", large / "large.npy", "-k", 3, "--memory", "lots", code=2).output
+
+
+def test_a_new_reader_drives_a_fit(tmp_path):
+    frame, _ = datasets.load("iris", as_frame=True)
+    frame.to_json(tmp_path / "x.foo")
+    assert "unknown kind of file '.foo'" in run("fit", tmp_path / "x.foo", "-k", 3, code=2).output
+    with READERS.having(".foo", Reader(whole=lambda path: Sheet(pd.read_json(path), ["read from JSON"]))):
+        out = run("fit", tmp_path / "x.foo", "-k", 3, "--n-init", 1, "-o", tmp_path / "out").output
+    assert "read from JSON" in out
+    assert len(pd.read_csv(tmp_path / "out" / "labels.csv")) == 150
 
 
 def test_many_rows_make_a_small_page(tmp_path):

@@ -7,8 +7,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
-from fisherem.tables.streamed_files import FileChangedError, open_source
+from fisherem.tables import opening  # noqa: F401 (registers every reader)
+from fisherem.tables.sources import Transformed
+from fisherem.tables.streamed_files import FileChangedError, ParquetSource, open_source
 
 ROWS = np.random.default_rng(0).normal(size=(53, 4))
 
@@ -78,22 +82,51 @@ def test_parquet(tmp_path):
     assert open_source(tmp_path / "single.pq").dtype == np.float32
 
 
+def test_columns_of_any_source(tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    frame = pd.DataFrame(ROWS, columns=list("abcd"))
+    frame["name"] = [f"r{i}" for i in range(53)]
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=10)
+    parquet = ParquetSource(tmp_path / "rows.parquet")
+    assert parquet.text_columns == ["name"]
+    assert list(parquet.column(4)[:2]) == ["r0", "r1"]
+    for source in (open_source(tmp_path / "rows.npy"), parquet):
+        np.testing.assert_array_equal(source.column(1), ROWS[:, 1])
+        same(source.select([3, 0]), ROWS[:, [3, 0]])
+    assert parquet.select([3, 0]).names == ["d", "a"]
+    assert parquet.names == [*"abcd", "name"]  # the source itself is as it was
+
+
+def test_rows_are_transformed_as_they_are_read(tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    source = open_source(tmp_path / "rows.npy")
+    scaler = StandardScaler().fit(ROWS)
+    same(Transformed(source, scaler), scaler.transform(ROWS))
+    pca = PCA(2).fit(ROWS)
+    fewer = Transformed(source, pca)
+    assert fewer.shape == (53, 2)
+    np.testing.assert_allclose(fewer.read(3, 30), pca.transform(ROWS)[3:30])
+
+
 def test_files_that_are_no_tables(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]})
     frame.to_parquet(tmp_path / "text.parquet")
     with pytest.raises(ValueError, match="columns must be numeric; 'name' hold text"):
         open_source(tmp_path / "text.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="not a whole Parquet file"):
+    with pytest.raises(ValueError, match="not a readable Parquet file"):
         open_source(tmp_path / "broken.parquet")
     np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
     with pytest.raises(ValueError, match="table of rows x columns"):
         open_source(tmp_path / "cube.npy")
     (tmp_path / "short.npy").write_bytes((tmp_path / "cube.npy").read_bytes()[:200])
-    with pytest.raises(ValueError, match="not a whole NumPy file"):
+    with pytest.raises(ValueError, match="not a readable NumPy file"):
         open_source(tmp_path / "short.npy")
-    with pytest.raises(ValueError, match=r"rows can be read from \.npy, \.zarr, \.parquet, \.pq"):
+    with pytest.raises(ValueError, match=r"unknown kind of file '\.xyz'; tables are read from .*\.npy"):
         open_source(tmp_path / "rows.xyz")
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"streamed from \.npy, \.zarr, \.parquet, \.pq; this kind .* whole"):
+        open_source(tmp_path / "rows.csv")
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_source(tmp_path / "rows.npy")
     zarr.open_group(str(tmp_path / "group.zarr"), mode="w").create_array("inner", shape=(2, 2), dtype="f8")

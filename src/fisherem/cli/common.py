@@ -1,4 +1,4 @@
-"""What the commands share: errors as one line with an exit code, and ranges of numbers."""
+"""What the commands share: errors as one line with an exit code, warnings as one line, ranges of numbers."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from .choices import Model, Registered
 from .common import InputError, cluster_range, friendly, quiet_warnings
+from .options import json_option, quiet_option
 
 __all__ = ["segment"]
 
@@ -15,9 +17,10 @@ __all__ = ["segment"]
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
 @click.option("-k", "--clusters", callback=cluster_range, required=True, help="Number of groups, or 2:8 to choose.")
-@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True)
-@click.option("--model", default="AkjB", show_default=True)
-@click.option("--method", type=click.Choice(["two-step", "regression", "svd"]), default="svd", show_default=True)
+@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
+              help="Share of the l1 norm; 1 is dense.")  # fmt: skip
+@click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="AkjB", show_default=True)
+@click.option("--method", type=Registered("em.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
 @click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
 @click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
@@ -27,8 +30,8 @@ __all__ = ["segment"]
 @click.option("--shape", metavar="ROWSxCOLS", help="Rows and columns of a table of pixels.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@json_option
+@quiet_option
 @friendly
 def segment(image, clusters, sparsity, model, method, bands, mask, spatial, normalise, standardise, variable, shape,
             seed, output, as_json, quiet):  # fmt: skip

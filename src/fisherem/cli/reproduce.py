@@ -10,7 +10,7 @@ from .common import friendly
 
 __all__ = ["reproduce"]
 
-# Written out here: importing the experiments is heavy, and --help is to be quick (a test compares the two).
+# Copied, since importing the experiments takes long and --help must be quick. A test compares the two.
 PARTS = ("table1", "table2", "table3", "table4", "figures")
 
 
@@ -20,7 +20,7 @@ PARTS = ("table1", "table2", "table3", "table4", "figures")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=int, default=None, help="Processes (all cores by default).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("results"), show_default=True,
-              help="Folder; the same command goes on from what is there.")  # fmt: skip
+              help="Folder; the same command continues from what is there.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @friendly
 def reproduce(part, quick, seed, jobs, output, quiet):
@@ -35,7 +35,7 @@ def reproduce(part, quick, seed, jobs, output, quiet):
         run(PARTS if part == "all" else (part,), output, quick=quick, seed=seed, n_jobs=jobs,
             progress=False if quiet else "auto")  # fmt: skip
     except KeyboardInterrupt:
-        raise click.ClickException(f"interrupted: the same command goes on from what is in {output}") from None
+        raise click.ClickException(f"interrupted: the same command continues from what is in {output}") from None
     if not quiet:
         for name in PARTS if part == "all" else (part,):
             if (section := output / f"{name}.md").exists():

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
+import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
 from ..estimators import SparseFisherEM
-from ..tables.checking import check_table
-from ..tables.dask_table import is_dask
-from ..tables.streamed_files import open_source
+from ..tables.checking import check_table, open_rows
+from ..tables.dask_table import DaskTable
+from ..tables.file_table import FileTable
 
 __all__ = ["SelectDiscriminative"]
 
@@ -36,7 +35,8 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X, y=None, sample_weight=None):
-        """Fit a clone of the estimator; `y` is ignored."""
+        """Fit a clone of the estimator to the rows of X; `y` is ignored. A file is opened once."""
+        X = open_rows(self, X)
         check_table(self, X, reset=True, elsewhere=True)
         self.estimator_ = clone(SparseFisherEM() if self.estimator is None else self.estimator)
         if sample_weight is None:
@@ -48,15 +48,26 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The selected columns of X. For dask rows a lazy dask array; a file is read in whole."""
+        """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file."""
         check_is_fitted(self)
-        if is_dask(X):
+        X = open_rows(self, X)
+        if isinstance(X, DaskTable):
             return check_table(self, X, reset=False, elsewhere=True).array[:, self.get_support()]
-        if isinstance(X, (str, os.PathLike)):
-            source = open_source(X)
-            return source.read(0, source.shape[0])[:, self.get_support()]
+        if isinstance(X, FileTable):
+            checked = check_table(self, X, reset=False, elsewhere=True)
+            if isinstance(checked, FileTable):
+                return _all_rows(checked.select(np.flatnonzero(self.get_support()).tolist()))
+            return checked[:, self.get_support()]
         return super().transform(X)
 
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.estimator_.support_
+
+
+def _all_rows(table: FileTable) -> np.ndarray:
+    """All rows of a table, read block by block, whatever its budget."""
+    out = np.empty(table.shape, table.dtype)
+    for start, rows in table.blocks():
+        out[start : start + len(rows)] = rows
+    return out

@@ -1,4 +1,4 @@
-"""NaN and infinite values are refused where they stand."""
+"""Refuses NaN and infinite values, and says where they are."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def check_finite(X: np.ndarray, names=None, *, first: int = 0, where: str = "") 
             column = f"column {j}" if names is None else f"column {names[j]!r}"
             raise ValueError(
                 f"Input X contains {what}: row {first + start + i}, {column}{where}"
-                + (f" (and {more} more in the rows near it)" if more else "")
+                + (f" (and {more} more in nearby rows)" if more else "")
                 + "; remove or impute such values first"
             )

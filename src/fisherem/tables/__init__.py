@@ -1,1 +1,18 @@
-"""Tables from outside: opened whole or streamed, checked, and given to the engines."""
+"""Tables from outside, opened once and checked.
+
+In: a path (`READERS` lists the kinds of files), a memory map, a Zarr array, a dask collection, an array or a frame, of
+n rows x p columns.
+
+Out, for the command line, from `opening.open_table`: a `Table` with X (a frame, or a `FileTable` for rows that stay in
+their file), ids (n), labels (n) or None, and notes on how the file was read.
+
+Out, for the estimators, from `checking.check_table`: an array (n x p) in float32 or float64, or a `FileTable` or
+`DaskTable`, with
+
+- shape (n, p), names (p) or None, len() = n
+- rows(weights, n_jobs), the engine of the package `rows` that visits the rows in blocks
+- rows_at(index), some rows as an array
+
+Columns that are no numbers, values that are not finite, and files that are not what they claim to be are refused by an
+error that names the file, the place and the remedy.
+"""

@@ -1,8 +1,11 @@
-"""Checks of what comes from outside: one clear error that says what was expected, what came and what to do."""
+"""Checks of the rows that come from outside: one clear error that says what was expected, what came and what to do.
+
+A path, a memory map, a Zarr array, a dask collection, an array or a frame goes in. Out comes an array (n x p) of
+float32 or float64, or, for rows that are not in memory, a `FileTable` or a `DaskTable`.
+"""
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
@@ -10,9 +13,14 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
+from .._utils.wording import listed
 from ..rows.finite import check_finite
 from .dask_table import DaskTable, is_dask
-from .file_table import DEFAULT_MEMORY, FileTable, as_file_table
+from .errors import TableError
+from .file_table import DEFAULT_MEMORY, FileTable
+from .opening import is_path, open_table
+from .parameters import check_init, check_number, check_one_of, check_sparsity
+from .streamed_files import open_source
 
 __all__ = [
     "check_clusters",
@@ -20,93 +28,100 @@ __all__ = [
     "check_init",
     "check_number",
     "check_one_of",
+    "check_rows",
     "check_sparsity",
     "check_table",
     "check_weights",
+    "open_rows",
+    "whole_table",
 ]
 
 
-def check_one_of(name: str, value, options) -> None:
-    if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
-
-
-def check_number(name: str, value, *, integer=False, least=None, above=None, most=None, word=None) -> None:
-    """A number within limits; or `word`, if one is given."""
-    if word is not None and isinstance(value, str) and value == word:
-        return
-    kind = numbers.Integral if integer else numbers.Real
-    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    good = good and (least is None or value >= least) and (above is None or value > above)
-    if not (good and (most is None or value <= most)):
-        limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
-        limits += [f"at most {most}"] * (most is not None)
-        noun = ("" if word is None else f"{word!r} or ") + ("a whole number" if integer else "a number")
-        raise ValueError(f"{name} must be {' '.join([noun, ' and '.join(limits)]).strip()}; got {value!r}")
-
-
-def _column_names(X):
-    columns = getattr(X, "columns", None)
-    return None if columns is None or callable(columns) else list(columns)
-
-
-def _check_numeric(X) -> None:
-    """Frames: name the columns that are not numbers, before NumPy says only that some string could not be converted."""
-    names = _column_names(X)
-    if names is None or not hasattr(X, "dtypes"):
-        return
-    dtypes = list(X.dtypes)
-    bad = [str(n) for n, t in zip(names, dtypes, strict=True) if _is_text(t)]
-    if bad:
-        shown = ", ".join(map(repr, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
-        raise ValueError(f"columns must be numeric; {shown} hold text or categories: drop or encode them")
-
-
-def _is_text(dtype) -> bool:
-    is_numeric = getattr(dtype, "is_numeric", None)  # polars
-    if callable(is_numeric):
-        return not (is_numeric() or str(dtype) == "Boolean")
-    kind = getattr(dtype, "kind", "O")
-    if kind == "O" and str(dtype) == "object":
-        return False  # may still be numbers: the conversion decides
-    return kind not in "biuf"
+# -- tables --------------------------------------------------------------------------------------------------------
 
 
 def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
-    """A 2-D float array (float32 stays float32) with the estimator's feature names recorded or compared.
+    """A 2-D float array (float32 stays float32), with the estimator's feature names recorded or compared.
 
-    With `elsewhere`, a file or a dask collection becomes a `FileTable` or `DaskTable`, whose values are looked at when
-    they are read.
+    With `elsewhere`, rows in a file that do not fit the estimator's budget and dask collections come back as a
+    `FileTable` or a `DaskTable`; their values are checked when they are read. Without it, they are refused.
     """
-    limits: dict[str, Any] = {"ensure_min_samples": 2 if reset else 1, "ensure_min_features": 2 if reset else 1}
-    table = _table_elsewhere(estimator, X) if elsewhere else None
-    if table is not None:
-        names, p = table.names, (table.p if isinstance(table, DaskTable) else table.shape[1])
-        # two empty rows with its columns: scikit-learn compares names and numbers as it does for arrays
-        stub = np.zeros((2, p))
-        validate_data(estimator, stub if names is None else pd.DataFrame(stub, columns=names), reset=reset, **limits)
-        if isinstance(table, FileTable):
-            check_rows(len(table), limits["ensure_min_samples"])
-            whole = table.whole()
-            return table if whole is None else whole
-        if reset:
-            check_rows(len(table), limits["ensure_min_samples"])
-        return table
+    if not elsewhere:
+        return _check_in_memory(estimator, _loaded(estimator, X), reset)
+    opened = open_rows(estimator, X)
+    if isinstance(opened, (DaskTable, FileTable)):
+        return _check_elsewhere(estimator, opened, reset)
+    return _check_in_memory(estimator, opened, reset)
+
+
+def whole_table(estimator, X) -> np.ndarray:
+    """The rows of X as an array (n x p) that a fitted estimator accepts; a file is read whole within its budget.
+
+    A file that takes more than half of the estimator's `memory` is refused, as for `check_table` without `elsewhere`.
+    """
+    return check_table(estimator, X, reset=False)
+
+
+def open_rows(estimator, X) -> Any:
+    """X as `check_table` will use it, opened once: what comes out may be given to several estimators.
+
+    Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`; everything else
+    stays as it is.
+    """
+    if isinstance(X, (DaskTable, FileTable)):
+        return X
     if is_dask(X):
+        table = DaskTable(X)
+        _check_numeric(X)
+        return table
+    if is_path(X) or open_source(X) is not None:
+        return open_table(X, memory=_memory(estimator)).X
+    return X
+
+
+def _loaded(estimator, X) -> Any:
+    """X as something in memory: an array, a frame, or a `FileTable` that fits its budget."""
+    if isinstance(X, DaskTable) or is_dask(X):
         raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
+    if is_path(X):  # memory maps and Zarr arrays are arrays already, as far as scikit-learn is concerned
+        X = open_table(X, memory=_memory(estimator)).X
+    if isinstance(X, FileTable) and not X.fits:
+        n, p = X.shape
+        raise TableError(
+            f"{X.source.path or 'the table'}: {n:,} rows x {p:,} columns ({n * p * X.dtype.itemsize / 1e6:,.3g} MB) "
+            f"take more than half of the memory budget ({X.memory / 1e6:,.3g} MB), and they are needed in memory here: "
+            "raise memory, or give a sample of the rows as an array"
+        )
+    return X
+
+
+def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
+    if isinstance(X, FileTable):
+        return _check_elsewhere(estimator, X, reset)
     _check_numeric(X)
-    names = _column_names(X)
+    limits = _limits(reset)
     array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, **limits)
-    check_finite(array, names)
+    check_finite(array, _column_names(X))
     return array
 
 
-def _table_elsewhere(estimator, X) -> DaskTable | FileTable | None:
-    if not is_dask(X):
-        return as_file_table(X, _memory(estimator))
-    table = DaskTable(X)
-    _check_numeric(X)
-    return table
+def _check_elsewhere(estimator, table: DaskTable | FileTable, reset: bool) -> Any:
+    """The table, or the array of its rows if they fit: its columns are compared and its rows counted first."""
+    limits = _limits(reset)
+    p = table.p if isinstance(table, DaskTable) else table.shape[1]
+    # two empty rows with its columns: scikit-learn compares names and numbers as it does for arrays
+    stub = np.zeros((2, p))
+    columns = stub if table.names is None else pd.DataFrame(stub, columns=table.names)
+    validate_data(estimator, columns, reset=reset, **limits)
+    if reset or isinstance(table, FileTable):  # counting the rows of a dask table may compute it
+        check_rows(len(table), limits["ensure_min_samples"])
+    whole = table.whole() if isinstance(table, FileTable) else None
+    return table if whole is None else whole
+
+
+def _limits(reset: bool) -> dict[str, Any]:
+    least = 2 if reset else 1
+    return {"ensure_min_samples": least, "ensure_min_features": least}
 
 
 def _memory(estimator) -> Any:
@@ -119,8 +134,40 @@ def _memory(estimator) -> Any:
 
 
 def check_rows(n: int, least: int) -> None:
+    """At least so many rows."""
     if n < least:
         raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
+
+
+# -- columns of frames ---------------------------------------------------------------------------------------------
+
+
+def _column_names(X):
+    columns = getattr(X, "columns", None)
+    return None if columns is None or callable(columns) else list(columns)
+
+
+def _check_numeric(X) -> None:
+    """Name the columns of a frame that are not numbers: NumPy would only say that some string cannot be converted."""
+    names = _column_names(X)
+    if names is None or not hasattr(X, "dtypes"):
+        return
+    bad = [name for name, dtype in zip(names, list(X.dtypes), strict=True) if _is_text(dtype)]
+    if bad:
+        raise ValueError(f"columns must be numeric; {listed(bad)} hold text or categories: drop or encode them")
+
+
+def _is_text(dtype) -> bool:
+    is_numeric = getattr(dtype, "is_numeric", None)  # polars
+    if callable(is_numeric):
+        return not (is_numeric() or str(dtype) == "Boolean")
+    kind = getattr(dtype, "kind", "O")
+    if kind == "O" and str(dtype) == "object":
+        return False  # may still be numbers: the conversion decides
+    return kind not in "biuf"
+
+
+# -- weights and numbers of groups ---------------------------------------------------------------------------------
 
 
 def check_weights(sample_weight, X) -> np.ndarray | None:
@@ -144,7 +191,7 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
 
 
 def check_clusters(n_clusters, X, weights) -> None:
-    """K < number of rows, and K distinct rows to be had."""
+    """K must be less than the number of rows, and there must be K distinct rows among them."""
     n = len(X) if weights is None else int(np.count_nonzero(weights))
     counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
     if n_clusters >= n:
@@ -161,39 +208,9 @@ def check_clusters(n_clusters, X, weights) -> None:
 
 
 def _growing(n: int, first: int = 64, most: int = 2**14):
-    """Ranges over n rows: the first ones mostly tell."""
+    """Ranges over n rows, short ones first: the first rows mostly decide."""
     start = 0
     while start < n:
         stop = min(n, start + first)
         yield start, stop
         start, first = stop, min(2 * first, most)
-
-
-def check_init(init, n: int, n_clusters: int):
-    """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
-    start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
-    if start.ndim == 1:
-        if len(start) != n:
-            raise ValueError(f"init must have one label per row ({n}); got {len(start)}")
-        values, labels = np.unique(start, return_inverse=True)
-        if len(values) != n_clusters:
-            raise ValueError(f"init must hold n_clusters={n_clusters} different labels; got {len(values)}")
-        return labels
-    posteriors = np.asarray(start, float)
-    if posteriors.shape != (n, n_clusters):
-        raise ValueError(f"init posteriors must have shape ({n}, {n_clusters}); got {posteriors.shape}")
-    if (posteriors < 0).any() or not np.allclose(posteriors.sum(axis=1), 1, atol=1e-6):
-        raise ValueError("init posteriors must be non-negative and sum to 1 in every row")
-    return posteriors / posteriors.sum(axis=1, keepdims=True)
-
-
-def check_sparsity(sparsity, d: int) -> np.ndarray:
-    """One share in (0, 1] per axis, from one number or one per axis."""
-    if isinstance(sparsity, str):
-        raise ValueError(f"sparsity must be a number in (0, 1] or one per axis; got {sparsity!r}")
-    shares = np.atleast_1d(np.asarray(sparsity, float))
-    if shares.ndim != 1 or len(shares) not in (1, d):
-        raise ValueError(f"sparsity must be one number or one per axis ({d} axes); got {sparsity!r}")
-    if not (np.all(shares > 0) and np.all(shares <= 1)):
-        raise ValueError(f"sparsity must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
-    return np.broadcast_to(shares, d).copy()

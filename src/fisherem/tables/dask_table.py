@@ -14,17 +14,17 @@ from ..rows.on_dask import DaskRows, executor
 
 __all__ = ["DaskTable", "is_dask"]
 
-# Chunks of fewer values than this are put together: a task costs about a millisecond, and so do this many values.
+# Chunks with fewer values than this are merged: a task takes about a millisecond, and so do this many values.
 LEAST_ELEMENTS = 2**18
 
 
 def is_dask(X: Any) -> bool:
-    """A dask array or data frame (or series of one), without importing dask."""
+    """Whether X is a dask array, data frame or series; dask is not imported to find out."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
 class DaskTable:
-    """rows x columns under Dask. `shape` and `blocks` are to be had once `load` was called; nothing is computed before.
+    """n x p numbers under Dask. Nothing is computed before `load`, which `shape` and `rows` call.
 
     names of a data frame's columns or None · array, the dask array · dtype, what blocks are converted to
     """
@@ -40,7 +40,7 @@ class DaskTable:
         if X.ndim != 2:
             raise ValueError(f"expected a table of rows x columns; got a dask array with {X.ndim} dimensions")
         if X.dtype.kind not in "biufO":
-            raise ValueError(f"a dask table must hold numbers; it has data type {X.dtype}")
+            raise ValueError(f"a dask table must hold numbers; its data type is {X.dtype}")
         if math.isnan(X.shape[1]):
             raise ValueError("the number of columns of the dask array is not known: call compute_chunk_sizes() first")
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -49,7 +49,7 @@ class DaskTable:
         self._loaded = False
 
     def load(self) -> DaskTable:
-        """Hold the blocks (on the workers, if there are any) and learn how many rows each has."""
+        """Hold the blocks (on the workers, if there are any) and find out how many rows each has."""
         if self._loaded:
             return self
         self.executor = executor(self.array)
@@ -72,16 +72,18 @@ class DaskTable:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(n, p); loads the table."""
         return self.load()._n, self.p
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def rows(self, weights, n_jobs) -> DaskRows:
-        """The engine. Dask decides how much runs at once, so `n_jobs` is not used."""
+        """The engine, with weights (n,) or None. Dask decides how much runs at once: `n_jobs` is not used."""
         return DaskRows(self.load(), weights)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers (ascending)."""
         return self.rows(None, None).take(index)
 
     def map(self, function: Callable, width: int | None, dtype):

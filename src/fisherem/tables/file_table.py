@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..rows.finite import check_finite
 from ..rows.on_disk import FileRows
-from .streamed_files import open_source
+from .sources import Source, Transformed
 
-__all__ = ["DEFAULT_MEMORY", "FileTable", "as_file_table", "parse_memory"]
+__all__ = ["DEFAULT_MEMORY", "FileTable", "parse_memory"]
 
 DEFAULT_MEMORY = "1GB"
+# A single pass outside of a fit holds one block at a time: an eighth of the budget leaves room for what is made of it,
+# and blocks beyond 16 MB make a pass no faster.
+_BLOCK_SHARE, _MOST_BLOCK_BYTES = 8, 2**24
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -33,33 +37,60 @@ def parse_memory(memory: Any) -> int:
     return int(size)
 
 
-def as_file_table(X: Any, memory: Any) -> FileTable | None:
-    """The table behind a path, a memory map or a Zarr array; None for everything else."""
-    source = open_source(X)
-    return None if source is None else FileTable(source, parse_memory(memory))
-
-
 class FileTable:
-    """shape, dtype, names of the columns or None, and the engine for a source."""
+    """n x p numbers of a source, to be read in at most `memory` bytes: shape, dtype, names or None, and the engine.
 
-    def __init__(self, source, memory: int):
+    `names` are the source's unless others are given. Estimators accept it wherever they accept an array.
+    """
+
+    def __init__(self, source: Source, memory: int, names: list[str] | None = None):
         self.source, self.memory = source, memory
-        self.shape, self.dtype, self.names = source.shape, source.dtype, source.names
+        self.shape, self.dtype = source.shape, source.dtype
+        self.names = source.names if names is None else names
+        self._whole: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
 
+    @property
+    def fits(self) -> bool:
+        """Whether all rows fit half of the budget: what is read once need not be read in every pass."""
+        n, p = self.shape
+        return 2 * n * p * self.dtype.itemsize <= self.memory
+
     def rows(self, weights, n_jobs) -> FileRows:
+        """The engine: rows in blocks, with weights (n,) or None."""
         return FileRows(self.source, weights, memory=self.memory, n_jobs=n_jobs, names=self.names)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers (ascending)."""
         return self.source.take(index)
 
     def whole(self) -> np.ndarray | None:
-        """All rows, if they fit half of the budget: what is read once need not be read in every pass."""
+        """All rows (n x p), checked to be finite, if they fit; read once, however often they are asked for."""
+        if self._whole is None and self.fits:
+            self._whole = np.ascontiguousarray(self.source.read(0, len(self)))
+            check_finite(self._whole, self.names)
+        return self._whole
+
+    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """(number of the first row, rows) in blocks of at most an eighth of the budget, checked to be finite."""
         n, p = self.shape
-        if 2 * n * p * self.dtype.itemsize > self.memory:
-            return None
-        array = np.ascontiguousarray(self.source.read(0, n))
-        check_finite(array, self.names)
-        return array
+        row_bytes = max(1, p * self.dtype.itemsize)
+        step = max(1, min(self.memory // _BLOCK_SHARE, _MOST_BLOCK_BYTES) // row_bytes)
+        if step > self.source.row_step > 1:
+            step -= step % self.source.row_step  # whole chunks: none is read twice
+        for start in range(0, n, step):
+            rows = self.source.read(start, min(start + step, n))
+            check_finite(rows, self.names, first=start)
+            yield start, rows
+
+    def select(self, columns: Sequence[int]) -> FileTable:
+        """The same rows with these columns only, in this order."""
+        names = None if self.names is None else [self.names[j] for j in columns]
+        return FileTable(self.source.select(columns), self.memory, names)
+
+    def transformed(self, transformer) -> FileTable:
+        """The rows as a fitted scikit-learn transformer gives them: each block is transformed as it is read."""
+        changed = Transformed(self.source, transformer, self.names)
+        return FileTable(changed, self.memory, changed.names)

@@ -4,7 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fisherem.tables.reading import TableError, read_table
+from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, SparseKMeans
+from fisherem.tables.checking import check_table, whole_table
+from fisherem.tables.errors import TableError
+from fisherem.tables.file_table import FileTable
+from fisherem.tables.opening import open_table
+from fisherem.tables.readers import READERS, Reader, Sheet
+
+
+def read_table(path, **options):
+    """As the command line opens a table: every column with a name."""
+    return open_table(path, **options).named()
 
 
 @pytest.fixture
@@ -146,6 +156,117 @@ def test_cut_binaries(frame, tmp_path):
     np.save(tmp_path / "t.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     refused(tmp_path / "t.npy", "not a readable NumPy file")
     np.save(tmp_path / "t.npy", np.zeros(4))
-    refused(tmp_path / "t.npy", r"got shape \(4,\)")
+    refused(tmp_path / "t.npy", r"rows x columns; got shape \(4,\)")
     np.savez(tmp_path / "t.npz", a=np.zeros((2, 2)), b=np.zeros((2, 2)))
     refused(tmp_path / "t.npz", r"several arrays \(a, b\)")
+
+
+# -- whole or streamed ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def big(tmp_path):
+    """A table of 400 x 6 (19.2 kB) in several kinds of files, with ids and classes where there are names."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 6)) + 4 * rng.normal(size=(3, 6))[np.arange(400) % 3]
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.insert(2, "who", [f"r{i}" for i in range(400)])
+    frame["class"] = np.array(["x", "y", "z"])[np.arange(400) % 3]
+    frame.to_parquet(tmp_path / "big.parquet", row_group_size=50)
+    frame.drop(columns=["who", "class"]).to_csv(tmp_path / "plain.csv", index=False)
+    np.save(tmp_path / "big.npy", X)
+    return tmp_path, X
+
+
+def test_a_table_is_streamed_when_it_does_not_fit_half_of_the_budget(big):
+    folder, X = big
+    roles = {"id_column": "who", "label_column": "class", "drop": ["b"]}
+    whole = open_table(folder / "big.parquet", **roles).named()
+    streamed = open_table(folder / "big.parquet", memory="20kB", **roles).named()
+    assert isinstance(whole.X, pd.DataFrame)
+    assert isinstance(streamed.X, FileTable)
+    assert streamed.names == list(whole.X.columns) == ["a", "c", "d", "e", "f"]
+    np.testing.assert_array_equal(streamed.ids, whole.ids)
+    np.testing.assert_array_equal(streamed.labels, whole.labels)
+    assert any("read in blocks" in note for note in streamed.notes)
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in streamed.X.blocks()]), whole.X.to_numpy())
+    assert len(list(streamed.X.blocks())) > 2
+    with pytest.raises(TableError, match=r"big\.parquet: columns must be numeric; 'who', 'class' hold text"):
+        open_table(folder / "big.parquet")
+    with pytest.raises(TableError, match="--drop names 'q', but the columns are 'a', 'b'"):
+        open_table(folder / "big.parquet", drop=["q"])
+    nameless = open_table(folder / "big.npy", drop=["x2"], memory="20kB").named()
+    assert nameless.names == ["x1", "x3", "x4", "x5", "x6"]
+    np.testing.assert_array_equal(nameless.X.rows_at(np.array([7])), X[[7]][:, [0, 2, 3, 4, 5]])
+    assert open_table(folder / "big.npy").ids == range(1, 401)
+    text = open_table(folder / "plain.csv", memory="20kB")
+    assert any("read whole, whatever the budget" in note for note in text.notes)
+
+
+def test_columns_of_a_model_are_found_by_name(big):
+    folder, X = big
+    for memory in ("1GB", "10kB"):
+        table = open_table(folder / "big.parquet", only=["f", "a"], memory=memory).named().select(["f", "a"])
+        assert table.names == ["f", "a"]
+        rows = table.X.rows_at(np.arange(400)) if memory == "10kB" else table.X.to_numpy()
+        np.testing.assert_array_equal(rows, X[:, [5, 0]])
+        with pytest.raises(TableError, match="needs columns that are missing: 'g'"):
+            table.select(["a", "g"])
+
+
+def test_estimators_accept_every_kind_of_file(big):
+    folder, _ = big
+    X = pd.read_csv(folder / "plain.csv")
+    expected = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, random_state=0).fit(folder / "plain.csv")
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert list(model.feature_names_in_) == list("abcdef")
+    np.testing.assert_array_equal(model.predict(str(folder / "plain.csv")), expected.labels_)
+    np.testing.assert_array_equal(
+        SparseKMeans(3, bound=2.0, random_state=0).fit(folder / "plain.csv").labels_,
+        SparseKMeans(3, bound=2.0, random_state=0).fit(X).labels_,
+    )
+    with pytest.raises(TableError, match=r"unknown kind of file '\.md'"):
+        FisherEM(3).fit("readme.md")
+
+
+def test_rows_that_must_be_in_memory_fit_the_budget_or_are_refused(big):
+    folder, X = big
+    model = FisherEM(3, random_state=0, n_init=1).fit(X)
+    np.testing.assert_array_equal(whole_table(model, folder / "big.npy"), X)
+    np.testing.assert_array_equal(whole_table(model, X), X)
+    model.set_params(memory="20kB")
+    with pytest.raises(TableError, match=r"big\.npy: 400 rows x 6 columns \(0\.0192 MB\) .* budget \(0\.02 MB\)"):
+        whole_table(model, folder / "big.npy")
+    assert isinstance(check_table(model, folder / "big.npy", reset=False, elsewhere=True), FileTable)
+
+
+@pytest.mark.parametrize("memory", ["1GB", "20kB"])
+def test_a_selector_opens_its_file_once(big, monkeypatch, memory):
+    folder, X = big
+    opened = []
+    reader = READERS[".npy"]
+
+    def counted(path):
+        opened.append(path)
+        return reader.streamed(path)
+
+    monkeypatch.setitem(READERS._entries, ".npy", Reader(streamed=counted))
+    selector = SelectDiscriminative(SparseFisherEM(3, sparsity=0.4, random_state=0, n_init=1, memory=memory))
+    selector.fit(folder / "big.npy")
+    assert len(opened) == 1
+    support = selector.get_support()
+    assert 0 < support.sum() < 6
+    np.testing.assert_array_equal(selector.transform(folder / "big.npy"), X[:, support])
+
+
+def test_a_new_reader_is_one_entry(big):
+    _, X = big
+    with READERS.having(".foo", Reader(whole=lambda path: Sheet(pd.read_json(path)))):
+        path = big[0] / "x.foo"
+        pd.DataFrame(X, columns=list("abcdef")).to_json(path, double_precision=15)
+        assert open_table(path).X.shape == (400, 6)
+        labels = FisherEM(3, random_state=0).fit(path).labels_
+    np.testing.assert_array_equal(labels, FisherEM(3, random_state=0).fit(X).labels_)
+    with pytest.raises(TypeError, match="a reader needs a function"):
+        Reader()

@@ -1,0 +1,71 @@
+"""What goes into a command: a table, opened once and standardised if that is wanted, or the columns that a model needs.
+
+Rows that fit the memory budget come as a frame (n x p), others as a `FileTable` of the same shape that reads, and
+scales, a block at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["open_data", "open_for", "scaled"]
+
+
+def open_data(data, id_column, label_column, drop, memory):
+    """The table in a file, with a name for every column."""
+    from ..tables.opening import open_table
+
+    return open_table(data, id_column=id_column, label_column=label_column, drop=drop, memory=memory).named()
+
+
+def scaled(table, scale: bool) -> tuple[Any, Any]:
+    """(the rows to fit, the fitted StandardScaler or None); a note says what was done."""
+    if not scale:
+        table.notes.append("columns were used as they are (--scale to standardise them)")
+        return table.X, None
+    table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale to keep them as they are)")
+    scaler = _scaler(table.X)
+    return _transformed(table.X, scaler), scaler
+
+
+def _scaler(X):
+    """A StandardScaler fitted to a frame, or in one pass over the blocks of a `FileTable`."""
+    import pandas as pd
+    from sklearn.preprocessing import StandardScaler
+
+    from ..tables.file_table import FileTable
+
+    scaler = StandardScaler().set_output(transform="pandas")
+    if not isinstance(X, FileTable):
+        return scaler.fit(X)
+    for _, rows in X.blocks():
+        scaler.partial_fit(pd.DataFrame(rows.astype(float, copy=False), columns=X.names))
+    return scaler
+
+
+def _transformed(X, transformer):
+    from ..tables.file_table import FileTable
+
+    return X.transformed(transformer) if isinstance(X, FileTable) else transformer.transform(X)
+
+
+def open_for(model, data, id_column, label_column, drop, memory):
+    """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
+
+    The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table.
+    """
+    from ..tables.opening import open_table
+
+    names = getattr(model, "feature_names_in_", None)
+    table = open_table(
+        data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory
+    ).named()  # fmt: skip
+    if names is not None:
+        table = table.select([str(name) for name in names])
+    X: Any = table.X
+    if names is None and hasattr(X, "to_numpy"):
+        X = X.to_numpy()  # the model was fitted to an array
+    if not hasattr(model, "steps"):
+        return table, X, model
+    table.notes.append("columns were standardised as in the model file")
+    return table, _transformed(X, model[:-1]), model[-1]

@@ -1,0 +1,75 @@
+"""The commands that fit: `fit` one model, `search` among many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .choices import Model, NameList, Registered
+from .common import cluster_range, friendly, quiet_warnings
+from .data import open_data, scaled
+from .options import DENSE, fit_options, table_options
+from .results import check_folder, finish
+
+__all__ = ["fit", "search"]
+
+
+def _estimator(method: str, **parameters):
+    from ..estimators import FisherEM, SparseFisherEM
+
+    if method == DENSE:
+        parameters.pop("sparsity", None)
+        return FisherEM(**parameters)
+    return SparseFisherEM(method=method, **parameters)
+
+
+@click.command()
+@table_options
+@click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
+@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
+              help="Share of the l1 norm; 1 is dense.")  # fmt: skip
+@click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
+              help="Model; auto chooses between the most compact and the most flexible one.")  # fmt: skip
+@fit_options
+@friendly
+def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, memory,
+        output, as_json, quiet):  # fmt: skip
+    """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
+    quiet_warnings()
+    check_folder(output)
+    table = open_data(data, id_column, label_column, drop, memory)
+    X, scaler = scaled(table, scale)
+    one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, n_init=n_init, random_state=seed,
+                     n_jobs=jobs, memory=memory).fit(X)  # fmt: skip
+    finish(output, one, one, table, X, scaler, as_json, quiet)
+
+
+@click.command()
+@table_options
+@click.option(
+    "-k", "--clusters", callback=cluster_range, default="2:8", show_default=True, help="Numbers of groups to try."
+)
+@click.option("--models", type=NameList("model.dlm:MODELS"), default="all", show_default=True,
+              help="Models to try, separated by commas.")  # fmt: skip
+@click.option("--criterion", type=Registered("model.criteria:CRITERIA"), default="bic", show_default=True,
+              help="What the best fit is chosen by.")  # fmt: skip
+@click.option("--joint", is_flag=True, help="Follow the sparsity path of every model.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
+@fit_options
+@friendly
+def search(data, id_column, label_column, drop, clusters, models, criterion, joint, checkpoint, scale, method, n_init,
+           seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+    """Choose the number of groups, the model and the sparsity for the table DATA."""
+    from ..model_selection.search import ModelSearch
+
+    quiet_warnings()
+    check_folder(output)
+    table = open_data(data, id_column, label_column, drop, memory)
+    X, scaler = scaled(table, scale)
+    found = ModelSearch(
+        _estimator(method, n_init=n_init, random_state=seed, memory=memory),
+        n_clusters=clusters, models=models, criterion=criterion, joint=joint, n_jobs=jobs, checkpoint=checkpoint,
+        progress=False if quiet or as_json else "auto",
+    ).fit(X)  # fmt: skip
+    finish(output, found, found.best_estimator_, table, X, scaler, as_json, quiet)

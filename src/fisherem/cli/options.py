@@ -1,0 +1,57 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .choices import Registered
+
+__all__ = ["DENSE", "fit_options", "json_option", "memory_option", "quiet_option", "scale_option", "table_options"]
+
+# The word for no sparse step at all.
+DENSE = "dense"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+scale_option = click.option(
+    "--scale/--no-scale", default=True, show_default=True, help="Standardise the columns first."
+)
+memory_option = click.option(
+    "--memory", metavar="SIZE", default="1GB", show_default=True,
+    help="Memory for the rows. Parquet, .npy and Zarr files that take more than half of it are read in blocks.",
+)  # fmt: skip
+
+
+def _all_of(options):
+    """A decorator that adds options in this order."""
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+table_options = _all_of((
+    click.argument("data", type=click.Path(path_type=Path)),
+    click.option("--id-column", metavar="NAME", help="Column that names the rows."),
+    click.option("--label-column", metavar="NAME", help="Column of known classes: for scoring only, never fitted."),
+    click.option("--drop", metavar="NAME", multiple=True, help="Column to leave out (may be repeated)."),
+))  # fmt: skip
+
+fit_options = _all_of((
+    scale_option,
+    click.option("--method", type=Registered("em.f_step.step:SPARSE_STEPS", words=(DENSE,)), default="two-step",
+                 show_default=True, help="How the axes are made sparse; dense uses every variable."),
+    click.option("--n-init", type=click.IntRange(1), default=10, show_default=True, help="Number of starts."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the starts."),
+    click.option("--jobs", type=int, default=None, help="Cores to use (all by default)."),
+    memory_option,
+    click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
+                 help="Folder for the results."),
+    json_option,
+    quiet_option,
+))  # fmt: skip

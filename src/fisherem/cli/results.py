@@ -1,0 +1,83 @@
+"""What comes out of a command: files in a folder, a summary in the terminal or as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+__all__ = ["check_folder", "finish", "print_summary", "scores_of"]
+
+# Variables that the terminal lists: two or three lines of names.
+_MOST_VARIABLES = 12
+
+
+def check_folder(folder: Path) -> None:
+    """Fail before the work if the folder cannot be written to."""
+    from .._utils.atomic import output_folder
+
+    with output_folder(folder):
+        pass
+
+
+def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool) -> None:
+    """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
+    from ..reports.summary import summary
+    from ..reports.writers import write_all
+
+    write_all(folder, fitted, model, table, X, scaler)
+    result = summary(model, table.names, folder, scores_of(table.labels, model))
+    if as_json:
+        click.echo(json.dumps(result))
+    elif not quiet:
+        print_summary(result, table.notes)
+
+
+def scores_of(labels, model) -> dict[str, float] | None:
+    """Accuracy and adjusted Rand index against known classes (n), if there are any."""
+    if labels is None:
+        return None
+    from sklearn.metrics import adjusted_rand_score
+
+    from ..model_selection.scoring import accuracy
+
+    return {"accuracy": accuracy(labels, model.labels_), "ari": float(adjusted_rand_score(labels, model.labels_))}
+
+
+def print_summary(result: dict, notes: list[str]) -> None:
+    """The summary of a fit as a small table, after the notes on how the data were read."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for note in notes:
+        console.print(note, style="dim", markup=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, text in _lines(result):
+        table.add_row(name, text)
+    console.print(table, markup=False)
+    click.echo(f"report: {Path(result['folder']) / 'report.html'}")
+
+
+def _lines(result: dict) -> list[tuple[str, str]]:
+    from rich.markup import escape
+
+    from .._utils.wording import listed
+    from ..model.criteria import CRITERIA
+
+    variables = listed(result["variables"], _MOST_VARIABLES, quoted=False)
+    criteria = [f"{c.label} {result[name]:.1f}" for name, c in CRITERIA.items() if result.get(name) is not None]
+    ended = "converged" if result["converged"] else f"not converged ({result['stop_reason']})"
+    lines = [
+        ("groups", f"{result['n_clusters']} of sizes {', '.join(map(str, result['sizes']))}"),
+        ("model", f"{result['model']}, {result['method']}, sparsity {result['sparsity']}"),
+        *([("", result["model_choice"])] if result["model_choice"] else []),
+        ("variables", f"{len(result['variables'])} of {result['n_variables']}: {variables}"),
+        ("criteria", "  ".join(criteria)),
+        ("iterations", f"{result['n_iter']}, {ended}"),
+    ]
+    if result["scores"]:
+        scores = result["scores"]
+        lines.append(("known classes", f"accuracy {scores['accuracy']:.3f}  ARI {scores['ari']:.3f}"))
+    return [(name, escape(text)) for name, text in lines]

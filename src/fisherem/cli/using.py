@@ -1,0 +1,64 @@
+"""The commands that use a model file: `predict` new rows, write the `report` again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .common import friendly
+from .data import open_for
+from .options import json_option, memory_option, quiet_option, table_options
+
+__all__ = ["predict", "report"]
+
+_model_argument = click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
+
+
+@click.command()
+@_model_argument
+@table_options
+@memory_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("labels.csv"), show_default=True,
+              help="File for the groups of the rows (CSV).")  # fmt: skip
+@json_option
+@quiet_option
+@friendly
+def predict(model_file, data, id_column, label_column, drop, memory, output, as_json, quiet):
+    """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
+    import numpy as np
+
+    from .._utils.atomic import atomic_file
+    from ..persistence import load
+    from ..reports.summary import labels_table
+
+    model = load(model_file)
+    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory)
+    labels = labels_table(estimator, X, table.ids)
+    with atomic_file(output) as file:
+        labels.to_csv(file, index=False)
+    n_clusters = len(getattr(estimator, "weights_", ()))
+    sizes = np.bincount(labels["cluster"] - 1, minlength=n_clusters).tolist()  # files count groups from 1
+    if as_json:
+        click.echo(json.dumps({"rows": len(labels), "sizes": sizes, "file": str(output)}))
+    elif not quiet:
+        click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
+
+
+@click.command()
+@_model_argument
+@table_options
+@memory_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True,
+              help="File for the page.")  # fmt: skip
+@friendly
+def report(model_file, data, id_column, label_column, drop, memory, output):
+    """Write the report page of a MODEL file and the table DATA."""
+    from ..persistence import load
+    from ..reports import report as write
+
+    model = load(model_file)
+    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory)
+    write(estimator, X, output, ids=table.ids, labels=table.labels, notes=table.notes)
+    click.echo(f"report: {output}")

@@ -1,0 +1,116 @@
+"""NumPy's .npy files and memory maps, read a range of rows at a time."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import FileChangedError, TableError
+from .sources import Source, check_shape, float_type
+
+__all__ = ["NpySource", "open_npy"]
+
+
+def open_npy(path: Path) -> NpySource:
+    """The table in a .npy file; nothing but its header is read."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise TableError(f"{path}: not a readable NumPy file of numbers, or only part of one ({error})") from None
+    return NpySource(array)
+
+
+class NpySource(Source):
+    """A memory map, whose file is read by calls.
+
+    When the file becomes shorter, reading through the map would kill the process with a signal; a call raises an error.
+    """
+
+    def __init__(self, array: np.memmap):
+        self.array = array
+        self.path = getattr(array, "filename", None)
+        what = f"{self.path}: the array" if self.path else "the memory map"
+        self.shape, self.dtype = check_shape(array.shape, what), float_type(array.dtype, what)
+        n, p = self.shape
+        item = array.itemsize
+        self.step_bytes = p * item
+        self._by_rows = array.strides == (p * item, item)
+        self._by_columns = not self._by_rows and array.strides == (item, n * item)
+        # pages of a copy-on-write map may differ from the file
+        direct = self.path is not None and array.mode != "c" and (self._by_rows or self._by_columns)
+        self._file: Any = _open(self.path) if direct else None
+        self._offset = _position(array) if direct else 0
+        self._lock = threading.Lock()
+        # blocks are read into a buffer of ours where the file has the type that is wanted
+        self.wants_buffer = direct and array.dtype == self.dtype
+
+    def __del__(self):
+        if getattr(self, "_file", None) is not None:
+            self._file.close()
+
+    def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
+        """Rows start..stop, in `buffer` if the file has the type that is wanted."""
+        if self._file is None:
+            self._check_size()
+            return np.array(self.array[start:stop], self.dtype)
+        (n, p), item, m = self.shape, self.array.itemsize, stop - start
+        room = np.empty(m * p * item, np.uint8) if buffer is None or not self.wants_buffer else buffer[: m * p * item]
+        if self._by_rows:
+            self._fill(room, self._offset + start * p * item)
+            rows = room.view(self.array.dtype).reshape(m, p)
+        else:
+            for j in range(p):
+                self._fill(room[j * m * item : (j + 1) * m * item], self._offset + (j * n + start) * item)
+            rows = room.view(self.array.dtype).reshape(p, m).T
+        return rows.astype(self.dtype, copy=False)
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, each by a call of its own."""
+        if self._file is None or not self._by_rows:
+            self._check_size()
+            return np.array(self.array[index], self.dtype)
+        out = np.empty((len(index), self.shape[1]), self.dtype)
+        for i, row in enumerate(index):
+            out[i] = self.read(int(row), int(row) + 1)[0]
+        return out
+
+    def _fill(self, room: np.ndarray, offset: int) -> None:
+        data = memoryview(room.data)
+        while len(data):
+            if hasattr(os, "preadv"):
+                got = os.preadv(self._file.fileno(), [data], offset)
+            else:
+                with self._lock:
+                    self._file.seek(offset)
+                    got = self._file.readinto(data)
+            if got == 0:
+                self._shrunk()
+            data, offset = data[got:], offset + got
+
+    def _check_size(self) -> None:
+        if self.path is not None and os.stat(self.path).st_size < self.array.offset + self.array.nbytes:
+            self._shrunk()
+
+    def _shrunk(self):
+        raise FileChangedError(
+            f"{self.path} has become shorter while it was read: it has {os.stat(self.path).st_size} bytes and its "
+            f"{self.shape[0]} x {self.shape[1]} table needs {self._offset + self.array.nbytes}; "
+            "leave the file alone during a fit"
+        )
+
+
+def _open(path: Any):
+    return open(path, "rb", buffering=0)  # closed with the source
+
+
+def _position(array: np.memmap) -> int:
+    """Where the array's first element stands in the file, also for a part of a map."""
+    whole: Any = array._mmap  # type: ignore[attr-defined]
+    begin = np.frombuffer(whole, np.uint8).__array_interface__["data"][0]
+    offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+    return offset + array.__array_interface__["data"][0] - begin

@@ -1,0 +1,68 @@
+"""Checks of parameters: one clear error that says what was expected and what came."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+__all__ = ["check_init", "check_number", "check_one_of", "check_sparsity"]
+
+
+def check_one_of(name: str, value, options) -> None:
+    """One of the names in `options`, a register or a sequence."""
+    if not StrOptions(set(options)).is_satisfied_by(value):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+
+
+def check_number(name: str, value, *, integer=False, least=None, above=None, most=None, word=None) -> None:
+    """A finite number within limits; or `word`, if one is given."""
+    if word is not None and StrOptions({word}).is_satisfied_by(value):
+        return
+    # scikit-learn counts True as 1
+    if isinstance(value, (bool, np.bool_)) or not all(
+        limit.is_satisfied_by(value) for limit in _intervals(integer, least, above, most)
+    ):
+        limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
+        limits += [f"at most {most}"] * (most is not None)
+        noun = ("" if word is None else f"{word!r} or ") + ("a whole number" if integer else "a number")
+        raise ValueError(f"{name} must be {' '.join([noun, ' and '.join(limits)]).strip()}; got {value!r}")
+
+
+def _intervals(integer: bool, least, above, most) -> list[Interval]:
+    """One per limit, as `least` and `most` may be equal, which scikit-learn's intervals may not be."""
+    kind = numbers.Integral if integer else numbers.Real
+    below = Interval(kind, above if least is None else least, None, closed="neither" if least is None else "left")
+    return [below] if most is None else [below, Interval(kind, None, most, closed="right")]
+
+
+def check_init(init, n: int, n_clusters: int):
+    """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
+    start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
+    if start.ndim == 1:
+        if len(start) != n:
+            raise ValueError(f"init must have one label per row ({n}); got {len(start)}")
+        values, labels = np.unique(start, return_inverse=True)
+        if len(values) != n_clusters:
+            raise ValueError(f"init must hold n_clusters={n_clusters} different labels; got {len(values)}")
+        return labels
+    posteriors = np.asarray(start, float)
+    if posteriors.shape != (n, n_clusters):
+        raise ValueError(f"init posteriors must have shape ({n}, {n_clusters}); got {posteriors.shape}")
+    if (posteriors < 0).any() or not np.allclose(posteriors.sum(axis=1), 1, atol=1e-6):
+        raise ValueError("init posteriors must be non-negative and sum to 1 in every row")
+    return posteriors / posteriors.sum(axis=1, keepdims=True)
+
+
+def check_sparsity(sparsity, d: int) -> np.ndarray:
+    """One share in (0, 1] per axis, from one number or one per axis."""
+    if isinstance(sparsity, str):
+        raise ValueError(f"sparsity must be a number in (0, 1] or one per axis; got {sparsity!r}")
+    shares = np.atleast_1d(np.asarray(sparsity, float))
+    if shares.ndim != 1 or len(shares) not in (1, d):
+        raise ValueError(f"sparsity must be one number or one per axis ({d} axes); got {sparsity!r}")
+    if not (np.all(shares > 0) and np.all(shares <= 1)):
+        raise ValueError(f"sparsity must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
+    return np.broadcast_to(shares, d).copy()

@@ -1,0 +1,128 @@
+"""Parquet files, and folders of them, read in whole row groups."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._utils.extras import need_extra
+from .errors import FileChangedError, TableError
+from .readers import check_names
+from .sources import Source
+
+__all__ = ["ParquetSource"]
+
+# How Arrow's names of the types begin that hold numbers; "null" is a column without any value.
+_NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool", "decimal", "null")
+
+
+class ParquetSource(Source):
+    """One Parquet file, or the files of a folder in the order of their names.
+
+    Columns of text are allowed until rows are read: `select` leaves them out, `column` reads one.
+    """
+
+    names: list[str]
+
+    def __init__(self, path: Path):
+        self.path = path
+        paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        if not paths:
+            raise TableError(f"{path}: a folder without Parquet files")
+        files = _open_all(path, paths)
+        names, self._kinds = _columns(files, paths)
+        self._groups = [(f, g) for f in files for g in range(f.num_row_groups) if f.metadata.row_group(g).num_rows]
+        lengths = [f.metadata.row_group(g).num_rows for f, g in self._groups]
+        self._begin = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
+        self.row_step = max(lengths, default=1)
+        self._lock = threading.RLock()  # pyarrow's files are not for several threads
+        self._take_columns(names)
+
+    def _take_columns(self, names: list[str]) -> None:
+        self.names = names
+        kinds = [self._kinds[name] for name in names]
+        self.text_columns = [n for n, kind in zip(names, kinds, strict=True) if not kind.startswith(_NUMBERS)]
+        self.dtype = np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
+        self.shape = (int(self._begin[-1]), len(names))
+        self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize
+        self._last: tuple[int, np.ndarray] | None = None  # the row group that was read last
+
+    def select(self, columns: Sequence[int]) -> ParquetSource:
+        """The same rows with these columns only; the others are not read."""
+        chosen = copy.copy(self)
+        chosen._take_columns([self.names[j] for j in columns])
+        return chosen
+
+    def column(self, j: int) -> np.ndarray:
+        """Column j of every row (n,), of any type."""
+        parts = [self._arrow(g, [self.names[j]]).column(0).to_pandas().to_numpy() for g in range(len(self._groups))]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
+        """Rows start..stop, cut from the row groups that hold them."""
+        first, last = np.searchsorted(self._begin, [start, stop - 1], side="right") - 1
+        parts = []
+        for g in range(first, last + 1):
+            low, high = max(start, self._begin[g]), min(stop, self._begin[g + 1])
+            parts.append(self._group(g)[low - self._begin[g] : high - self._begin[g]])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers; every row group is read once."""
+        groups = np.searchsorted(self._begin, index, side="right") - 1
+        out = np.empty((len(index), self.shape[1]), self.dtype)
+        for g in np.unique(groups):
+            here = groups == g
+            out[here] = self._group(g)[index[here] - self._begin[g]]
+        return out
+
+    def _group(self, g: int) -> np.ndarray:
+        """The rows of a row group; the last one is kept, as blocks may be smaller."""
+        with self._lock:
+            if self._last is None or self._last[0] != g:
+                self._last = None
+                table = self._arrow(g, self.names)
+                values = np.empty((table.num_rows, len(self.names)), self.dtype)
+                for j, name in enumerate(self.names):
+                    values[:, j] = table.column(name).to_numpy()
+                self._last = g, values
+            return self._last[1]
+
+    def _arrow(self, g: int, names: list[str]) -> Any:
+        file, number = self._groups[g]
+        with self._lock:
+            try:
+                return file.read_row_group(number, columns=names)
+            except OSError as error:
+                raise FileChangedError(f"{self.path} changed while it was read ({error})") from None
+
+
+def _open_all(path: Path, paths: list[Path]) -> list:
+    parquet = need_extra("pyarrow.parquet", "reading Parquet", "tables")
+    try:
+        return [parquet.ParquetFile(one) for one in paths]
+    except Exception as error:  # pyarrow has exceptions of its own
+        reason = str(error).splitlines()[0]
+        raise TableError(f"{path}: not a readable Parquet file, or only part of one ({reason})") from None
+
+
+def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]:
+    """The names of the columns and Arrow's names of their types; all files must have the same columns."""
+    schema = files[0].schema_arrow
+    names = _names(schema)
+    check_names(paths[0], names)
+    for file, path in zip(files, paths, strict=True):
+        if _names(file.schema_arrow) != names:
+            raise TableError(f"{path}: its columns differ from those of {paths[0].name}")
+    return names, {name: str(schema.field(name).type) for name in names}
+
+
+def _names(schema) -> list[str]:
+    """The names of the columns, without an index that pandas wrote."""
+    index = {c for c in (schema.pandas_metadata or {}).get("index_columns", []) if isinstance(c, str)}
+    return [str(name) for name in schema.names if name not in index]

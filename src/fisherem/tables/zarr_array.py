@@ -1,0 +1,45 @@
+"""Zarr arrays, read in whole chunks of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .._utils.extras import need_extra
+from .errors import TableError
+from .sources import Source, check_shape, float_type
+
+__all__ = ["ZarrSource", "open_zarr"]
+
+
+def open_zarr(path: Path) -> ZarrSource:
+    """The array in a Zarr store; a group is refused, with the names of its arrays."""
+    zarr = need_extra("zarr", "reading Zarr", "dask")
+    try:
+        found = zarr.open(str(path), mode="r")
+    except Exception as error:  # zarr has exceptions of its own
+        raise TableError(f"{path}: cannot be read as Zarr ({error})") from None
+    if not hasattr(found, "chunks"):
+        names = ", ".join(sorted(name for name, _ in found.arrays())) or "none"
+        raise TableError(f"{path}: a Zarr group; give one of its arrays ({names}), opened by zarr")
+    return ZarrSource(found, path)
+
+
+class ZarrSource(Source):
+    """A Zarr array: whole chunks of rows are read."""
+
+    def __init__(self, array, path: Path | None = None):
+        self.array, self.path = array, path
+        what = "the Zarr array" if path is None else f"{path}: the Zarr array"
+        self.shape, self.dtype = check_shape(array.shape, what), float_type(np.dtype(array.dtype), what)
+        self.row_step = int(array.chunks[0])
+        self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize
+
+    def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
+        """Rows start..stop."""
+        return np.asarray(self.array[start:stop]).astype(self.dtype, copy=False)
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers."""
+        return np.asarray(self.array.oindex[index]).astype(self.dtype, copy=False)
