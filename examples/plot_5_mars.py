@@ -8,11 +8,11 @@ the truth is known: what the ground is made of at each pixel, and which bands sh
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
 from fisherem import datasets
 from fisherem.images import clean, segment
+from fisherem.model_selection.scoring import best_matching, contingency
 from fisherem.plots import LabelMapDisplay
 
 scene = datasets.mars_like(rows=150, cols=64, bands=128)
@@ -27,9 +27,7 @@ print(found.cleaning)
 
 def numbered_as(truth, labels):
     valid = labels >= 0
-    table = np.zeros((5, 5))
-    np.add.at(table, (labels[valid], truth[valid]), 1)
-    _, to = linear_sum_assignment(-table)
+    _, to = best_matching(contingency(labels[valid], truth[valid], (5, 5)))
     return np.where(valid, to[labels], -1)
 
 
