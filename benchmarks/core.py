@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.em.f_step.step import FStep
+from fisherem.em.dlm_family import DLMFamily, SparseSettings
 from fisherem.em.loop import Settings, run
 from fisherem.em.problem import prepare
 from fisherem.model.dlm import resolve
@@ -53,11 +53,11 @@ def mixture(n, p, K, seed=0):
 def iterations(problem, labels, K, count, method=None, model="AkjB"):
     """Seconds of `count` iterations (no stopping), from the same start."""
     d = K - 1
-    step = FStep("orthonormal", d, method, np.full(d, 0.1) if method else None)
-    settings = Settings(resolve(model), count, 0.0, "aitken", 1e-4)
+    sparse = SparseSettings(method, np.full(d, 0.1)) if method else None
+    family = DLMFamily(K, d, resolve(model), "orthonormal", 1e-4, sparse)
     states = problem.start_states(labels, K)
     begin = time.perf_counter()
-    run(problem, states, step, settings)
+    run(problem, states, family, Settings(count, 0.0, "aitken"))
     return time.perf_counter() - begin
 
 

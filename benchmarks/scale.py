@@ -3,9 +3,10 @@
     python benchmarks/scale.py            all parts
     python benchmarks/scale.py file|cluster|rows
 
-Memory is what the process has resident beyond pages of files (RssAnon + RssShmem of /proc/self/status, looked at every
-20 ms). The 4 GB file would fit the page cache of most machines, a file larger than the memory does not: the pages of
-a block are given back (posix_fadvise) once it has been read, in the fit and in the plain reading it is compared with.
+Memory is what the process has resident beyond pages of files (RssAnon + RssShmem of /proc/self/status, sampled every
+20 ms). The 4 GB file would fit into the page cache of most machines, but a file larger than the memory would not. So
+the pages of a block are given back (posix_fadvise) once it has been read, in the fit and in the plain reading that it
+is compared with.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from measure import report, timed, watched
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM
-from fisherem.em.f_step.step import FStep
+from fisherem.em.dlm_family import DLMFamily
 from fisherem.em.loop import Settings, run
 from fisherem.em.problem import prepare
 from fisherem.em.sampling import Centres
@@ -49,7 +50,7 @@ def mixture(n: int, p: int, seed: int, dtype=np.float32) -> np.ndarray:
 
 
 def write(path: Path, n: int, p: int) -> None:
-    """The rows repeat after 2^18, which changes nothing for time and memory."""
+    """Write n rows of p columns; they repeat after 2^18, which makes no difference to time and memory."""
     block = mixture(min(n, 2**18), p, 0)
     out = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, p))
     for start in range(0, n, len(block)):
@@ -84,11 +85,11 @@ def file_speed(path: str, cold: str) -> None:
     problem = prepare(FileTable(source, parse_memory(BUDGET)), ridge=1e-3)
     rng = np.random.RandomState(0)
     start = Centres(problem.rows.take(np.sort(rng.choice(source.shape[0], K, replace=False))) - problem.centre)
-    settings = {c: Settings(resolve("AkjB"), c, 0.0, "aitken", 1e-4) for c in (1, 3)}
+    family = DLMFamily(K, K - 1, resolve("AkjB"), "orthonormal", 1e-4)
 
     def iterations(count: int) -> float:
         states = problem.start_states(start, K)
-        return timed(lambda: run(problem, states, FStep("orthonormal", K - 1), settings[count]))[1]
+        return timed(lambda: run(problem, states, family, Settings(count, 0.0, "aitken")))[1]
 
     buffer = np.empty(problem.rows.block_bytes, np.uint8)
 
@@ -131,7 +132,7 @@ def file_part() -> None:
 # -- two workers ---------------------------------------------------------------------------------------------------
 
 
-# Dask starts workers with a malloc that gives every freed array back to the system: each array is new pages then.
+# Dask starts workers with a malloc that gives every freed array back to the system, so each new array needs new pages.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**28)}
 
 
@@ -200,7 +201,7 @@ def _bytes_sent(client, fit) -> None:
 def bytes_per_iteration(K: int, d: int, p: int, threads: int) -> int:
     """Sums from every thread to the client; axes, means and covariances from one worker to the others.
 
-    A result is a dataclass of arrays: Dask counts some hundred bytes for it beside the numbers.
+    A result is a dataclass of arrays: Dask adds a few hundred bytes to the numbers.
     """
     sums = (K * d * d + K) + (K * p + K + 2)
     parameters = ((K + d) * p + K * d + K) + (2 * K * d * d + K * d + 3 * K)
@@ -211,7 +212,7 @@ def bytes_per_iteration(K: int, d: int, p: int, threads: int) -> int:
 
 
 def rows_part() -> None:
-    """Seconds of the processor, not of the clock: other work on the machine bends no line."""
+    """Processor time, not wall time: other work on the machine does not bend the line."""
     p, sizes = 64, (10**5, 3 * 10**5, 10**6, 2 * 10**6, 4 * 10**6, 7 * 10**6, 10**7)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"

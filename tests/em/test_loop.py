@@ -1,24 +1,19 @@
 import numpy as np
 import pytest
 
-from fisherem.em.f_step.step import FStep
+from fisherem.em.dlm_family import DLMFamily
 from fisherem.em.loop import Settings, run
 from fisherem.em.problem import prepare
-from fisherem.em.stopping import AitkenStop, FisherStop
+from fisherem.em.stopping import AitkenStop, FisherStop, Stop, StopKind
 from fisherem.model.dlm import MODELS
 
 
 def settings(**changes):
-    return Settings(
-        **{
-            "model": MODELS["DkBk"],
-            "max_iter": 100,
-            "tol": 1e-6,
-            "stopping": "aitken",
-            "variance_floor": 1e-4,
-            **changes,
-        }
-    )
+    return Settings(**{"max_iter": 100, "tol": 1e-6, "stopping": "aitken", **changes})
+
+
+def family(discriminant="orthonormal", d=2):
+    return DLMFamily(3, d, MODELS["DkBk"], discriminant, 1e-4)
 
 
 def test_aitken_knows_the_limit_of_a_geometric_sequence():
@@ -42,13 +37,13 @@ def test_fisher_stop_watches_the_criterion():
 def test_history_has_a_record_per_iteration(groups):
     Y, T = groups
     problem = prepare(Y, ridge=1e-3)
-    fit = run(problem, problem.start_states(T, 3), FStep("orthonormal", 2), settings())
+    fit = run(problem, problem.start_states(T, 3), family(), settings())
     assert fit.converged
-    assert fit.stop_reason == "aitken"
+    assert str(fit.stop) == "aitken"
     assert [r["iteration"] for r in fit.history] == list(range(1, fit.n_iter + 1))
     assert fit.history[-1]["log_likelihood"] == fit.log_likelihood
-    fisher = run(problem, problem.start_states(T, 3), FStep("orthonormal", 2), settings(stopping="fisher"))
-    assert fisher.stop_reason == "fisher"
+    fisher = run(problem, problem.start_states(T, 3), family(), settings(stopping="fisher"))
+    assert str(fisher.stop) == "fisher"
     values = [r["fisher"] for r in fisher.history]
     assert abs(values[-1] - values[-2]) < 1e-6
 
@@ -63,7 +58,7 @@ def test_an_empty_group_is_refilled_and_said_so():
     T[np.arange(300), np.where(labels == 2, 1, labels)] = 1
     T[:, :2] *= 1 - 1.2 / 300
     T[:, 2] = 1.2 / 300
-    fit = run(problem, problem.start_states(T, 3), FStep("orthonormal", 2), settings())
+    fit = run(problem, problem.start_states(T, 3), family(), settings())
     sizes = problem.rows.gather(fit.states, "posteriors").sum(axis=1)
     events = [r["event"] for r in fit.history if r["event"]]
     assert sizes.min() > 1
@@ -74,7 +69,7 @@ def test_a_start_with_an_empty_group_is_an_error(groups):
     Y, _ = groups
     problem = prepare(Y, ridge=1e-3)
     with pytest.raises(FloatingPointError, match="group 2"):
-        run(problem, problem.start_states(np.arange(len(Y)) % 2, 3), FStep("orthonormal", 2), settings())
+        run(problem, problem.start_states(np.arange(len(Y)) % 2, 3), family(), settings())
 
 
 def test_a_cycle_is_detected_and_its_most_likely_iterate_returned(iris):
@@ -83,8 +78,8 @@ def test_a_cycle_is_detected_and_its_most_likely_iterate_returned(iris):
 
     Y, y = datasets.load("iris")
     problem = prepare(Y, ridge=1e-3)
-    fit = run(problem, problem.start_states(y, 3), FStep("svd", 2), settings(max_iter=1000, tol=1e-4))
-    assert fit.stop_reason == "cycle"
+    fit = run(problem, problem.start_states(y, 3), family("svd"), settings(max_iter=1000, tol=1e-4))
+    assert fit.stop == Stop(StopKind.CYCLE)
     assert not fit.converged
     last = [r["log_likelihood"] for r in fit.history[-20:]]
     assert fit.log_likelihood == max(last)
@@ -95,5 +90,5 @@ def test_a_cycle_is_detected_and_its_most_likely_iterate_returned(iris):
 def test_max_iter_is_said(groups):
     Y, T = groups
     problem = prepare(Y, ridge=1e-3)
-    fit = run(problem, problem.start_states(T, 3), FStep("orthonormal", 2), settings(max_iter=2))
-    assert (fit.stop_reason, fit.converged, fit.n_iter) == ("max_iter", False, 2)
+    fit = run(problem, problem.start_states(T, 3), family(), settings(max_iter=2))
+    assert (str(fit.stop), fit.converged, fit.n_iter) == ("max_iter", False, 2)

@@ -11,6 +11,8 @@ from fisherem.em import starts as start
 from fisherem.em.model_choice import dispersion, fit_best, separation
 from fisherem.em.multistart import FitError
 from fisherem.em.problem import prepare
+from fisherem.em.stopping import Stop, StopKind
+from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS, candidates
 from fisherem.reports.summary import model_words
 from tests.naive import fisher, scatters
@@ -40,7 +42,7 @@ def correlated(X, strength=2.0, seed=1):
 def chosen_from(X, weights=None, **changes):
     one = SparseFisherEM(3, random_state=0, **changes)
     problem = prepare(np.asarray(X, float), weights, ridge=one.ridge)
-    return problem, fit_best(problem, one._specification(*X.shape), PAIR)
+    return problem, fit_best(problem, specification(one, *X.shape), PAIR)
 
 
 def test_auto_stands_for_the_most_compact_and_the_most_flexible_model():
@@ -53,7 +55,7 @@ def test_separation_is_the_largest_value_of_fishers_criterion(groups):
     Y, T = groups
     model = FisherEM(3, model="AB", init=T, ridge=0, max_iter=200, tol=1e-10).fit(Y)
     problem = prepare(Y, ridge=0)
-    fit, _ = multistart.fit(problem, model._specification(*Y.shape))
+    fit, _ = multistart.fit(problem, specification(model, *Y.shape))
     total, between, _ = scatters(Y, model.predict_proba(Y))
     best = np.linalg.eig(np.linalg.solve(total, between))
     axes = np.linalg.qr(np.real(best.eigenvectors[:, np.argsort(-np.real(best.eigenvalues))[:2]]))[0]
@@ -84,7 +86,7 @@ def test_dispersion_knows_independent_noise_from_correlated_and_heavy_tailed():
     found = {}
     for name, rows in (("independent", X), ("correlated", correlated(X)), ("tails", tails)):
         problem = prepare(rows, ridge=1e-3)
-        fit, _ = multistart.fit(problem, FisherEM(3, model="DkBk", init=labels)._specification(*rows.shape))
+        fit, _ = multistart.fit(problem, specification(FisherEM(3, model="DkBk", init=labels), *rows.shape))
         found[name] = dispersion(problem, fit)
     assert found["independent"] == pytest.approx(1, abs=0.1)
     assert found["correlated"] > 2
@@ -173,7 +175,7 @@ def test_a_model_that_fails_or_loses_a_group_is_not_kept(monkeypatch):
 
     def failing(name):
         def fit(problem, spec, starts):
-            if spec.settings.model.name == name:
+            if spec.family.model.name == name:
                 raise FitError("it did not work")
             return fit_from(problem, spec, starts)
 
@@ -181,8 +183,8 @@ def test_a_model_that_fails_or_loses_a_group_is_not_kept(monkeypatch):
 
     def collapsing(problem, spec, starts):
         fit, records = fit_from(problem, spec, starts)
-        if spec.settings.model.name == "AB":
-            fit.stop_reason = "collapsed: group 1"
+        if spec.family.model.name == "AB":
+            fit.stop = Stop(StopKind.COLLAPSED, "group 1")
         return fit, records
 
     for name, other in (("AB", "DkBk"), ("DkBk", "AB")):
@@ -207,7 +209,7 @@ def test_large_data_choose_on_a_sample(monkeypatch):
     fit_from = multistart.fit_from
 
     def watching(problem, spec, starts):
-        fitted.append((problem.rows.n, spec.settings.model.name))
+        fitted.append((problem.rows.n, spec.family.model.name))
         return fit_from(problem, spec, starts)
 
     monkeypatch.setattr(start, "_EXACT_ELEMENTS", 80_000)
@@ -263,6 +265,6 @@ def test_a_group_of_equal_rows_has_no_noise():
     X, labels = three_groups(n=300)
     X[labels == 0] = X[labels == 0][0]
     problem = prepare(X, ridge=1e-3)
-    fit, _ = multistart.fit(problem, FisherEM(3, model="DkBk", init=labels, max_iter=1)._specification(*X.shape))
+    fit, _ = multistart.fit(problem, specification(FisherEM(3, model="DkBk", init=labels, max_iter=1), *X.shape))
     assert dispersion(problem, fit) == np.inf
     assert SparseFisherEM(3, init=labels).fit(X).model_ in ("AB", "DkBk")

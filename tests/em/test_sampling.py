@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from fisherem.em import multistart
 from fisherem.em import sampling as sample
 from fisherem.em import starts as start
+from fisherem.em.dlm_family import DLMFamily
 from fisherem.em.loop import Fit, Settings
 from fisherem.em.multistart import Specification, chosen_start, starting_points
 from fisherem.em.problem import prepare
@@ -22,9 +23,9 @@ def data():
 
 
 def specification(**changes):
-    settings = Settings(MODELS["AkB"], 50, 1e-4, "aitken", 1e-4)
-    known = {"n_clusters": 3, "d": 2, "discriminant": "orthonormal", "init": "kmeans", "n_init": 4, "random_state": 0}
-    return Specification(settings=settings, **(known | changes))
+    family = DLMFamily(3, 2, MODELS["AkB"], "orthonormal", 1e-4)
+    known = {"init": "kmeans", "n_init": 4, "random_state": 0}
+    return Specification(family, Settings(50, 1e-4, "aitken"), **(known | changes))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -7,6 +7,7 @@ from scipy.special import log_softmax
 
 from fisherem import datasets
 from fisherem.em.spatial_prior import SpatialPrior
+from fisherem.estimators.fitting import fit_rows
 from fisherem.images import segment
 from tests.naive import accuracy
 
@@ -58,11 +59,12 @@ def test_zero_strength_is_the_method_without_it_and_priors_are_normalised(scene)
     cleaned = clean(scene.cube)
     model = plain.model.__class__(**plain.model.get_params())
     model.n_features_in_ = cleaned.rows.shape[1]
-    problem, fit = model._fit_rows(cleaned.rows, prior=SpatialPrior(cleaned.mask, 0.0))
+    found = fit_rows(model, cleaned.rows, prior=SpatialPrior(cleaned.mask, 0.0))
+    problem, fit = found.problem, found.fit
     np.testing.assert_allclose(problem.rows.gather(fit.states, "posteriors").T, plain.posteriors[cleaned.mask])
     assert plain.spatial == 0
     assert "spatial" not in plain.model.history_[0]
-    log_prior = problem.rows.gather(fit.states, "log_prior") + np.log(fit.parameters.proportions)[:, None]
+    log_prior = problem.rows.gather(fit.states, "log_prior") + np.log(fit.solution.density.proportions)[:, None]
     np.testing.assert_allclose(np.exp(log_prior).sum(axis=0), 1, rtol=1e-6)
 
 

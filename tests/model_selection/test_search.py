@@ -10,12 +10,14 @@ import pytest
 from sklearn.cluster import KMeans
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
+from fisherem.em import multistart
 from fisherem.em.problem import prepare
 from fisherem.em.selection_likelihood import selected_likelihood, selection_parameters
+from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS
-from fisherem.model_selection import grid as cells
 from fisherem.model_selection import search as search_module
-from fisherem.model_selection.grid import COLUMNS
+from fisherem.model_selection import searching
+from fisherem.model_selection.grid import columns
 from tests.naive import mixture_log_densities
 
 SMALL = {"n_clusters": [2, 3], "models": ["DB", "AkB"], "n_init": 2, "n_jobs": 1}
@@ -33,7 +35,7 @@ def comparable(results):
 def test_dense_search_has_a_row_per_fit_and_the_best_is_that_fit(wine):
     X, _ = wine
     search = ModelSearch(FisherEM(random_state=0), **SMALL).fit(X)
-    assert list(search.results_.columns) == list(COLUMNS)
+    assert list(search.results_.columns) == columns()
     assert len(search.results_) == 4
     best = search.results_.loc[search.best_index_]
     assert best["bic"] == search.results_["bic"].max() == search.best_score_ == search.best_estimator_.bic_
@@ -109,8 +111,8 @@ def test_covariance_is_computed_once(simulated, monkeypatch):
 
 def test_starts_are_shared_between_models(simulated, monkeypatch):
     calls = []
-    original = search_module.starting_points
-    monkeypatch.setattr(search_module, "starting_points", lambda *a: calls.append(1) or original(*a))
+    original = searching.starting_points
+    monkeypatch.setattr(searching, "starting_points", lambda *a: calls.append(1) or original(*a))
     ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
     assert len(calls) == 2  # one per number of groups
 
@@ -160,14 +162,14 @@ def test_selection_likelihood_in_the_wide_case():
 
 
 def test_a_failing_fit_is_a_row(simulated, monkeypatch):
-    original = cells.dense_from
+    original = multistart.continue_from
 
-    def sometimes(problem, start, spec):
-        if spec.settings.model.name == "AkB":
+    def sometimes(problem, start, spec, phase):
+        if phase.family.model.name == "AkB":
             raise FloatingPointError("out of luck")
-        return original(problem, start, spec)
+        return original(problem, start, spec, phase)
 
-    monkeypatch.setattr(cells, "dense_from", sometimes)
+    monkeypatch.setattr(multistart, "continue_from", sometimes)
     search = ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
     failed = search.results_[search.results_["model"] == "AkB"]
     assert failed["bic"].isna().all()
@@ -176,10 +178,10 @@ def test_a_failing_fit_is_a_row(simulated, monkeypatch):
 
 
 def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
-    def never(problem, start, spec):
-        raise FloatingPointError(f"no {spec.settings.model.name} today")
+    def never(problem, start, spec, phase):
+        raise FloatingPointError(f"no {phase.family.model.name} today")
 
-    monkeypatch.setattr(cells, "dense_from", never)
+    monkeypatch.setattr(multistart, "continue_from", never)
     with pytest.raises(ValueError, match=r"all 4 fits failed: .*no AkB today.*no DB today"):
         ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
 
@@ -241,7 +243,7 @@ def test_names_and_weights_are_carried(wine):
 def test_checkpoint_gives_identical_results_without_refitting(simulated, tmp_path, monkeypatch):
     grid = {**SMALL, "checkpoint": tmp_path / "fits"}
     first = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(simulated)
-    monkeypatch.setattr(cells, "dense_from", lambda *a: pytest.fail("fitted again"))
+    monkeypatch.setattr(multistart, "continue_from", lambda *a: pytest.fail("fitted again"))
     again = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(simulated)
     pd.testing.assert_frame_equal(first.results_, again.results_)
     np.testing.assert_array_equal(first.labels_, again.labels_)
@@ -302,7 +304,7 @@ def test_a_killed_search_goes_on_where_it_stopped(tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done(simulated, monkeypatch):
-    original, calls = search_module.dense_cell, []
+    original, calls = searching.dense_cell, []
 
     def interrupted(*arguments):
         if len(calls) == 3:
@@ -310,7 +312,7 @@ def test_ctrl_c_keeps_what_is_done(simulated, monkeypatch):
         calls.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(search_module, "dense_cell", interrupted)
+    monkeypatch.setattr(searching, "dense_cell", interrupted)
     search = ModelSearch(FisherEM(random_state=0), **SMALL)
     with pytest.warns(UserWarning, match="interrupted: the results are those of the 3 fits"):
         search.fit(simulated)
@@ -349,7 +351,7 @@ def test_selected_likelihood_of_a_dense_fit_is_its_own(wine):
 
     model = FisherEM(3, random_state=0, n_init=1, tol=1e-10, max_iter=500)
     problem = prepare(wine[0], ridge=1e-3)
-    spec = model._specification(178, 13)
+    spec = specification(model, 178, 13)
     dense, _ = fit(problem, spec)
-    likelihood, _ = selected_likelihood(problem, dense, spec.settings)
+    likelihood, _ = selected_likelihood(problem, dense, spec.family)
     assert likelihood == pytest.approx(dense.log_likelihood, rel=1e-6)

@@ -154,7 +154,7 @@ def test_models_are_saved_as_ever(folder, tmp_path):
 def test_only_posteriors_and_projections_are_kept(folder):
     """n x (K + d) at most, and two numbers a row that do not change with K."""
     rows = FileTable(open_source(folder / "rows.npy"), 60_000).rows(None, 1)
-    from fisherem.em.f_step.step import FStep
+    from fisherem.em.dlm_family import DLMFamily
     from fisherem.em.loop import Settings, run
     from fisherem.em.problem import prepare
     from fisherem.model.dlm import MODELS
@@ -168,7 +168,7 @@ def test_only_posteriors_and_projections_are_kept(folder):
     keep = rows.spill.keep
     rows.spill.keep = lambda array: (keep(array), most.append(_bytes_in_use(rows.spill)))[0]
     states = problem.start_states(np.arange(800) % 3, 3)
-    run(problem, states, FStep("orthonormal", 2), Settings(MODELS["AkB"], 4, 0.0, "aitken", 1e-4))
+    run(problem, states, DLMFamily(3, 2, MODELS["AkB"], "orthonormal", 1e-4), Settings(4, 0.0, "aitken"))
     K, d = 3, 2
     assert max(most) <= 800 * 8 * (K + d + 2) + 3 * 8 * (K + d) * rows.slices[0].stop  # and the block at work
     assert rows.spill.in_memory <= 30_000

@@ -7,6 +7,7 @@ so that reductions over groups run over contiguous memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +17,15 @@ __all__ = [
     "ColumnMoments",
     "Expectation",
     "GroupSums",
-    "LatentMoments",
-    "NoiseMoments",
-    "Projection",
+    "Mergeable",
+    "Nothing",
     "begin",
     "column_moments",
-    "coordinates",
     "describe",
     "expect",
     "group_sums",
-    "latent_moments",
-    "noise_moments",
+    "measure",
+    "measure_rows",
     "place",
     "project",
     "split_group",
@@ -40,6 +39,13 @@ class Mergeable(Sized):
     def __add__(self, other):
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]
         return type(self)(*(getattr(self, n) + getattr(other, n) for n in names))
+
+
+class Nothing:
+    """What a kernel returns that only writes to the state: it merges with itself."""
+
+    def __add__(self, other: Nothing) -> Nothing:
+        return self
 
 
 @dataclass
@@ -59,14 +65,14 @@ def column_moments(block: Block, state: BlockState, with_cross: bool) -> ColumnM
 
 
 @kernel(reads=("start",), writes=("posteriors",), drops=("start",))
-def begin(block: Block | None, state: BlockState, n_clusters: int) -> int:
+def begin(block: Block | None, state: BlockState, n_clusters: int) -> Nothing:
     """Posteriors from the labels (m,) or posteriors (K, m) that were given to begin with."""
     given, state.start = state.start, None
     if given.ndim == 1:
         state.posteriors = (given == np.arange(n_clusters)[:, None]).astype(float)
     else:
         state.posteriors = np.ascontiguousarray(given)
-    return 0
+    return Nothing()
 
 
 @dataclass
@@ -82,94 +88,35 @@ def group_sums(block: Block, state: BlockState) -> GroupSums:
     return GroupSums(weighted.sum(axis=1), block.sums(weighted))
 
 
-@dataclass(frozen=True)
-class Projection(Sized):
-    """What the rows need to know of the new axes and means (in the rows' coordinates)."""
-
-    latent_means: np.ndarray  # mu, K x d
-    matrix: np.ndarray  # (d + K) x r: the axes, then q_k = m_k - U mu_k, the part of each mean outside the axes
-    offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
-
-    @classmethod
-    def of(cls, axes: np.ndarray, means: np.ndarray, squared_norms: np.ndarray | None = None) -> Projection:
-        """`squared_norms` of the means, for means that do not lie in the space of the rows' coordinates."""
-        latent = means @ axes
-        if squared_norms is None:
-            squared_norms = np.einsum("kj,kj->k", means, means)
-        return cls(
-            latent,
-            np.concatenate([axes.T, means - latent @ axes.T]),
-            squared_norms - np.einsum("kj,kj->k", latent, latent),
-        )
+@kernel(reads=("squared_norms",), writes=("placed",))
+def place(block: Block, state: BlockState, placing) -> Nothing:
+    """Where the rows stand under a `Placing`; nothing to add up."""
+    placing.place(block, state)
+    return Nothing()
 
 
-@dataclass
-class LatentMoments(Mergeable):
-    covariances: np.ndarray  # out[k] = sum_i w[i] t[i, k] (x[i] - mu_k)(x[i] - mu_k)'  = n_k U'C_kU
-    noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
-
-
-@kernel(reads=("squared_norms",), writes=("projected", "residuals"))
-def coordinates(block: Block, state: BlockState, projection: Projection) -> int:
-    """Coordinates in the latent space and squared distances outside it.
-
-    |Q(y - m_k)|^2 = (|y|^2 - |x|^2) - 2 y'q_k + (|m_k|^2 - |mu_k|^2) with Q = I - UU': the differences are between
-    quantities outside the discriminative subspace, where the means nearly agree, so little cancels.
-    """
-    d = projection.latent_means.shape[1]
-    product = block.times(projection.matrix)
-    x = product[:d]
-    outside = state.squared_norms - np.einsum("dm,dm->m", x, x)
-    residuals = product[d:]
-    residuals *= -2
-    residuals += outside
-    residuals += projection.offsets[:, None]
-    np.maximum(residuals, 0, out=residuals)
-    state.projected, state.residuals = x, residuals
-    return 0
-
-
-@kernel(reads=("weights", "posteriors", "projected", "residuals"), drops=("posteriors",), rows=False)
-def latent_moments(block: Block | None, state: BlockState, projection: Projection) -> LatentMoments | int:
-    """Weighted moments per group of the kept coordinates and distances."""
-    if state.posteriors is None:  # new data: nothing to estimate
-        return 0
-    x, d = state.projected, len(state.projected)
-    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
-    covariances = np.empty((len(weighted), d, d))
-    for k, (t, mu) in enumerate(zip(weighted, projection.latent_means, strict=True)):
-        centred = x - mu[:, None]
-        covariances[k] = (centred * t) @ centred.T
-    return LatentMoments(covariances, np.einsum("km,km->k", weighted, state.residuals))
+@kernel(reads=("weights", "posteriors", "placed"), drops=("posteriors",), rows=False)
+def moments_of_placed(block: Block | None, state: BlockState, placing) -> Any:
+    """The moments per group of what was placed."""
+    return placing.moments(None, state)
 
 
 @kernel(
     reads=("weights", "squared_norms", "posteriors"),
-    writes=("projected", "residuals"),
+    writes=("placed",),
     drops=("posteriors",),
-    parts=(coordinates, latent_moments),
+    parts=(place, moments_of_placed),
 )
-def project(block: Block, state: BlockState, projection: Projection) -> LatentMoments | int:
-    """The rows' place with respect to new axes and means, and its moments per group."""
-    coordinates(block, state, projection)
-    return latent_moments(block, state, projection)
+def measure(block: Block, state: BlockState, placing) -> Any:
+    """Place the rows and take the moments per group of where they stand."""
+    placing.place(block, state)
+    return placing.moments(None, state)
 
 
-@dataclass
-class NoiseMoments(Mergeable):
-    weights: np.ndarray  # n_k
-    first: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k] with r[i, k] = |Q (y[i] - m_k)|^2
-    second: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k]^2
-
-
-@kernel(reads=("weights", "squared_norms", "posteriors"))
-def noise_moments(block: Block, state: BlockState, projection: Projection) -> NoiseMoments:
-    """How far the rows of each group lie outside the latent space, and how much that varies."""
-    coordinates(block, state, projection)
-    residuals, state.projected, state.residuals = state.residuals, None, None
-    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
-    parts = weighted * residuals
-    return NoiseMoments(weighted.sum(axis=1), parts.sum(axis=1), np.einsum("km,km->k", parts, residuals))
+@kernel(reads=("weights", "squared_norms", "posteriors"), drops=("posteriors",))
+def measure_rows(block: Block, state: BlockState, placing) -> Any:
+    """The moments per group of the rows themselves; nothing is kept per row."""
+    return placing.moments(block, state)
 
 
 @dataclass
@@ -181,16 +128,16 @@ class Expectation(Mergeable):
 
 
 @kernel(
-    reads=("weights", "projected", "residuals", "log_prior"),
+    reads=("weights", "placed", "log_prior"),
     writes=("posteriors", "log_density"),
-    drops=("projected", "residuals"),
+    drops=("placed",),
 )
-def expect(block: Block | None, state: BlockState, parameters) -> Expectation:
-    """E-step (eq. 5) in the log domain from the kept coordinates, and T'Y for the next F-step in the same visit.
+def expect(block: Block | None, state: BlockState, density) -> Expectation:
+    """E-step (eq. 5) in the log domain from where the rows were placed, and T'Y for the next iteration.
 
     With `block` None (nothing read) the sums stay 0. A prior over the rows has put its part into the state.
     """
-    log_joint = parameters.log_joint(state.projected, state.residuals)
+    log_joint = density.log_joint(block, state)
     if state.log_prior is not None:
         log_joint += state.log_prior
     highest = log_joint.max(axis=0)
@@ -236,20 +183,21 @@ def varying_columns(block: Block, state: BlockState, first: np.ndarray, columns:
     return counts
 
 
-@kernel(reads=("weights",), writes=("posteriors", "log_density"))
-def describe(block: Block, state: BlockState, projection: Projection, parameters, keep: str) -> Expectation:
-    """All that a fitted model says of new rows, in one visit; of it only the attribute `keep` stays in the state."""
-    state.squared_norms = block.squared_norms()
-    coordinates(block, state, projection)
-    sums = expect(None, state, parameters)
-    for field in fields(state):
-        if field.name not in (keep, "first", "weights"):
-            setattr(state, field.name, None)
+@kernel(reads=("weights", "squared_norms", "log_prior"), writes=("posteriors", "log_density", "placed"))
+def describe(block: Block, state: BlockState, placing, density, keep: tuple[str, ...]) -> Expectation:
+    """Place rows, then evaluate: all that a solution says of them, in one visit. Only `keep` stays in the state."""
+    if state.squared_norms is None:
+        state.squared_norms = block.squared_norms()
+    placing.place(block, state)
+    sums = expect(block if density.needs_rows else None, state, density)
+    for name in ("posteriors", "log_density", "placed"):
+        if name not in keep:
+            setattr(state, name, None)
     return sums
 
 
-@kernel(writes=("projected",))
-def place(block: Block, state: BlockState, axes: np.ndarray) -> int:
+@kernel(writes=("placed",))
+def project(block: Block, state: BlockState, axes: np.ndarray) -> Nothing:
     """The rows' coordinates on the axes (p x d), nothing else."""
-    state.projected = block.times(axes.T)
-    return 0
+    state.placed = block.times(axes.T)
+    return Nothing()

@@ -1,21 +1,19 @@
-"""The Fisher-EM loop: F-step, M-step, E-step until the stopping rule holds. Two passes over the rows per iteration."""
+"""The loop of any family: place, update, expect until the stopping rule holds. Two passes over the rows each time."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..model.dlm import DLM
-from .f_step.between import Between, fisher_criterion
-from .f_step.step import Axes, FStep
-from .kernels import Projection, expect, project, split_group
-from .m_step import Parameters, m_step
+from .family import Family, Solution
+from .kernels import Expectation, GroupSums, expect, split_group
+from .passes import evaluate, settle
 from .problem import Problem
-from .stopping import STOPPING
+from .stopping import STOPPING, Stop, StopKind
 
 __all__ = ["Fit", "Settings", "restore", "run"]
 
@@ -27,100 +25,139 @@ _WINDOW = 20
 # Mean-field sweeps that bring the posteriors of a restored fit with a spatial prior back to their fixed point: one
 # sweep carries a pixel's neighbours one step further, and beyond some ten pixels nothing is felt.
 _FIELD_SWEEPS = 10
+# What a state keeps of a restored fit.
+_KEPT = ("posteriors", "log_density")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Frozen settings of the loop."""
+    """When to stop."""
 
-    model: DLM
     max_iter: int
     tol: float
     stopping: str
-    variance_floor: float  # relative to the mean variance
 
 
 @dataclass
 class Fit:
     """The result of one run."""
 
-    axes: Axes
-    parameters: Parameters
-    means: np.ndarray  # K x r, relative to the centre, in the rows' coordinates
+    solution: Any  # the family's `Solution`
     states: Any  # as the engine keeps them; [] when they were given up
     log_likelihood: float
     entropy: float
     history: list[dict]
-    converged: bool
-    stop_reason: str
+    stop: Stop
 
     @property
     def n_iter(self) -> int:
+        """Iterations that were done."""
         return len(self.history)
 
+    @property
+    def converged(self) -> bool:
+        """Whether the stopping rule was met."""
+        return self.stop.kind is StopKind.CONVERGED
 
-def run(problem: Problem, states: Any, f_step: FStep, settings: Settings, *, phase: str = "") -> Fit:
+    @property
+    def whole(self) -> bool:
+        """Whether every group has rows."""
+        return self.stop.kind is not StopKind.COLLAPSED
+
+
+def run(problem: Problem, states: Any, family: Family, settings: Settings, *, phase: str = "") -> Fit:
     """Iterate from the posteriors in `states` (which are overwritten)."""
     with problem.rows.threads():
-        return _run(problem, states, f_step, settings, phase)
+        return _Run(problem, states, family, settings, phase).until_stopped()
 
 
-def _run(problem: Problem, states: Any, f_step: FStep, settings: Settings, phase: str) -> Fit:
-    stop: Callable[[float, float], bool] = STOPPING[settings.stopping](settings.tol)
-    floor = settings.variance_floor * problem.floor_unit
-    sums = problem.group_sums(states)
-    history: list[dict] = []
-    fit: Fit | None = None
-    recent: deque[Fit] = deque(maxlen=_WINDOW)
-    n_splits = 0
-    event = ""
-    while True:
-        collapsed = np.flatnonzero(sums.weights < _LEAST_OBSERVATIONS * min(1.0, problem.lightest))
-        if len(collapsed):
-            if fit is None or n_splits >= len(sums.weights):
-                return _give_up(fit, collapsed)
-            sums, event = _refill(problem, states, fit, sums, int(collapsed[0]))
-            n_splits += 1
-            continue
-        means = sums.sums / sums.weights[:, None]
-        between = Between.of(sums.weights, means, problem.mean, problem.scatter)
-        axes = f_step(between)
-        if axes.d == 0 < f_step.d:
-            raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
-        projection = Projection.of(axes.rows, means)
-        moments = problem.rows.fold(project, states, projection)
-        parameters = m_step(sums.weights, projection.latent_means, moments, settings.model, problem.p, floor)
-        fisher = fisher_criterion(between, axes.rows, _total(moments, projection, sums, problem))
-        strength = _update_prior(problem, states, parameters)
-        sums = problem.rows.fold(expect, states, parameters)
-        if not np.isfinite(sums.log_likelihood):
-            raise FloatingPointError(f"the log-likelihood became {sums.log_likelihood} in iteration {len(history) + 1}")
-        history.append(
-            {
-                "iteration": len(history) + 1,
-                "phase": phase,
-                "log_likelihood": sums.log_likelihood,
-                "fisher": fisher,
-                "n_axes": axes.d,
-                "dropped_axes": axes.dropped,
-                "n_selected": axes.n_selected,
-                "gap": axes.gap,
-                "smallest_group": float(sums.weights.min()),
-                "n_floored": parameters.n_floored,
-                "event": event,
-            }
-            | strength
+@dataclass
+class _Run:
+    """One run: its inputs, the present sums and the last iterates."""
+
+    problem: Problem
+    states: Any
+    family: Family
+    settings: Settings
+    phase: str
+    history: list[dict] = field(default_factory=list)
+    recent: deque[Fit] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    n_splits: int = 0
+    event: str = ""
+
+    def until_stopped(self) -> Fit:
+        step = self.family.begin(self.problem)
+        met: Callable[[float, float], bool] = STOPPING[self.settings.stopping](self.settings.tol)
+        sums: GroupSums | Expectation = self.problem.group_sums(self.states)
+        while True:
+            emptied = np.flatnonzero(sums.weights < _LEAST_OBSERVATIONS * min(1.0, self.problem.lightest))
+            if len(emptied):
+                if not self.recent or self.n_splits >= len(sums.weights):
+                    return self._give_up(emptied)
+                sums = self._refill(int(emptied[0]), sums)
+                continue
+            fit, sums = self._iterate(step, sums)
+            if met(fit.log_likelihood / self.problem.weight, fit.solution.separation):
+                fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
+                return fit
+            if _cycles(self.history, self.settings.tol * self.problem.weight):
+                return self._best_of_recent(StopKind.CYCLE)
+            if len(self.history) >= self.settings.max_iter:
+                return self._best_of_recent(StopKind.MAX_ITER)
+
+    def _iterate(self, step, sums) -> tuple[Fit, Expectation]:
+        """One iteration, with its record."""
+        problem, strength = self.problem, {}
+
+        def update_prior(solution: Solution) -> None:
+            strength.update(_update_prior(problem, self.states, solution.density))
+
+        placing = step.place(sums)
+        solution, after = settle(
+            problem.rows,
+            self.states,
+            placing,
+            lambda moments: step.update(sums, placing, moments),
+            before=update_prior,
         )
-        event = ""
-        fit = Fit(axes, parameters, means, states, sums.log_likelihood, sums.entropy, history, False, "")
-        recent.append(fit)
-        if stop(sums.log_likelihood / problem.weight, fisher):
-            fit.converged, fit.stop_reason = True, settings.stopping
-            return fit
-        if _cycles(history, settings.tol * problem.weight):
-            return _return_to_best(problem, recent, "cycle")
-        if len(history) >= settings.max_iter:
-            return _return_to_best(problem, recent, "max_iter")
+        number = len(self.history) + 1
+        if not np.isfinite(after.log_likelihood):
+            raise FloatingPointError(f"the log-likelihood became {after.log_likelihood} in iteration {number}")
+        record = {
+            "iteration": number,
+            "phase": self.phase,
+            "log_likelihood": after.log_likelihood,
+            "smallest_group": float(after.weights.min()),
+            "event": self.event,
+        }
+        self.history.append(record | solution.record() | strength)
+        self.event = ""
+        stop = Stop(StopKind.RUNNING)
+        fit = Fit(solution, self.states, after.log_likelihood, after.entropy, self.history, stop)
+        self.recent.append(fit)
+        return fit, after
+
+    def _refill(self, target: int, sums) -> GroupSums:
+        """An emptied group takes half of the largest one."""
+        source = int(np.argmax(sums.weights))
+        direction, threshold = self.recent[-1].solution.halves(source)
+        self.event = f"group {target} had emptied: refilled with half of group {source}"
+        self.n_splits += 1
+        return self.problem.rows.fold(split_group, self.states, source, target, direction, threshold)
+
+    def _give_up(self, emptied: np.ndarray) -> Fit:
+        names = ", ".join(map(str, emptied))
+        if not self.recent:
+            raise FloatingPointError(f"the start leaves group {names} with fewer than two observations")
+        fit = self.recent[-1]
+        fit.stop = Stop(StopKind.COLLAPSED, f"group {names}")
+        return fit
+
+    def _best_of_recent(self, why: StopKind) -> Fit:
+        """Without convergence the last iterate is arbitrary: go back to the most likely one of the last window."""
+        fit = max(self.recent, key=lambda f: f.log_likelihood)
+        fit.stop = Stop(why)
+        return fit if fit is self.recent[-1] else restore(self.problem, fit)
 
 
 def _cycles(history: list[dict], tol: float) -> bool:
@@ -131,51 +168,21 @@ def _cycles(history: list[dict], tol: float) -> bool:
     return max(values[_WINDOW:]) <= max(values[:_WINDOW]) + tol
 
 
-def _return_to_best(problem: Problem, recent: deque[Fit], reason: str) -> Fit:
-    """Without convergence the last iterate is arbitrary: go back to the most likely one of the last window."""
-    fit = max(recent, key=lambda f: f.log_likelihood)
-    fit.stop_reason = reason
-    return fit if fit is recent[-1] else restore(problem, fit)
-
-
 def restore(problem: Problem, fit: Fit) -> Fit:
     """The fit with the states of its own posteriors, recomputed from its parameters."""
     states = problem.fresh_states()
-    problem.rows.fold(project, states, Projection.of(fit.axes.rows, fit.means))
-    problem.rows.fold(expect, states, fit.parameters, read=False)
-    for _ in range(_FIELD_SWEEPS if problem.prior is not None else 0):
-        _update_prior(problem, states, fit.parameters)
-        problem.rows.fold(expect, states, fit.parameters, read=False)
+    if problem.prior is None:
+        evaluate(problem.rows, states, fit.solution, _KEPT)
+        return replace(fit, states=states)
+    evaluate(problem.rows, states, fit.solution, (*_KEPT, "placed"))
+    for _ in range(_FIELD_SWEEPS):
+        _update_prior(problem, states, fit.solution.density)
+        problem.rows.fold(expect, states, fit.solution.density, read=fit.solution.density.needs_rows)
     return replace(fit, states=states)
 
 
-def _update_prior(problem: Problem, states: Any, parameters: Parameters) -> dict:
+def _update_prior(problem: Problem, states: Any, density) -> dict:
     """Put the prior that the last posteriors make into the states; its strength, for the history."""
     if problem.prior is None:
         return {}
-    return {"spatial": problem.prior.update(problem.rows, states, parameters.proportions)}
-
-
-def _total(moments, projection: Projection, sums, problem: Problem) -> np.ndarray:
-    """U'SU from what the pass has summed: within plus between, plus the ridge that S carries in the F-step."""
-    within = moments.covariances.sum(axis=0) / problem.weight
-    centred = projection.latent_means - problem.mean @ projection.matrix[: within.shape[0]].T
-    between = (centred.T * (sums.weights / problem.weight)) @ centred
-    return within + between + problem.scatter.ridge * np.eye(len(within))
-
-
-def _refill(problem: Problem, states, fit: Fit, sums, target: int):
-    """An emptied group takes half of the largest one, cut across its longest latent direction."""
-    source = int(np.argmax(sums.weights))
-    longest = np.linalg.eigh(fit.parameters.covariances[source])[1][:, -1]
-    threshold = float(longest @ fit.parameters.latent_means[source])
-    sums = problem.rows.fold(split_group, states, source, target, fit.axes.rows @ longest, threshold)
-    return sums, f"group {target} had emptied: refilled with half of group {source}"
-
-
-def _give_up(fit: Fit | None, collapsed) -> Fit:
-    names = ", ".join(map(str, collapsed))
-    if fit is None:
-        raise FloatingPointError(f"the start leaves group {names} with fewer than two observations")
-    fit.stop_reason = f"collapsed (group {names})"
-    return fit
+    return {"spatial": problem.prior.update(problem.rows, states, density.proportions)}

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.dlm import DLM
-from ..rows.blocks import Sized
+from ..rows.blocks import Block, BlockState
+from .family import Density
 
 __all__ = ["Parameters", "m_step"]
 
 
 @dataclass(frozen=True)
-class Parameters(Sized):
+class Parameters(Density):
     """What the E-step needs: proportions (K), latent means (K x d), covariances (K x d x d), noises (K)."""
 
     proportions: np.ndarray
@@ -34,17 +35,17 @@ class Parameters(Sized):
         whiteners = np.linalg.inv(factors)
         return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, n_floored)
 
-    def log_joint(self, projected: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-        """out[k, i] = log pi_k phi(y_i; m_k, S_k) from x (d x m) and |Q(y - m_k)|^2 (K x m).
+    def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
+        """out[k, i] = log pi_k phi(y_i; m_k, S_k) from what was placed: x (d, m), then |Q(y - m_k)|^2 (K, m).
 
         The quadratic form splits into (x - mu_k)' Sigma_k^-1 (x - mu_k) inside the latent space and
         |Q(y - m_k)|^2 / beta_k outside it.
         """
         K, d = self.latent_means.shape
-        z = self.whiteners.reshape(K * d, d) @ projected
+        z = self.whiteners.reshape(K * d, d) @ state.placed[:d]
         z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
         z *= z
-        out = residuals / self.noises[:, None]
+        out = state.placed[d:] / self.noises[:, None]
         out += z.reshape(K, d, z.shape[1]).sum(axis=1)
         out *= -0.5
         out += self.constants[:, None]

@@ -18,9 +18,9 @@ from ..model.criteria import bic
 from ..model.dlm import DLM
 from . import multistart
 from .f_step.between import Between
-from .kernels import NoiseMoments, Projection, noise_moments
 from .loop import Fit
 from .multistart import FitError, Specification
+from .placing import NoiseMoments, noise_moments
 from .problem import Problem, prepare
 from .sampling import SAMPLE_ROWS, one_sample
 from .starts import is_large
@@ -56,7 +56,8 @@ class Chosen:
 
 def separation(problem: Problem, fit: Fit) -> float:
     """trace(S^-1 S_B): Fisher's criterion of the groups, over all axes (the maximum of eq. 6)."""
-    between = Between.of(fit.parameters.proportions, fit.means, problem.mean, problem.scatter)
+    solution = fit.solution
+    between = Between.of(solution.density.proportions, solution.means, problem.mean, problem.scatter)
     return float(np.trace(between.M))
 
 
@@ -65,14 +66,14 @@ def dispersion(problem: Problem, fit: Fit) -> float:
 
     About 1 where the noise is as the model supposes, larger where it is correlated or has heavy tails.
     """
-    moments: NoiseMoments = problem.rows.fold(noise_moments, fit.states, Projection.of(fit.axes.rows, fit.means))
+    moments: NoiseMoments = problem.rows.fold(noise_moments, fit.states, fit.solution.placing)
     there = moments.weights > 0
     weights, first, second = (part[there] for part in (moments.weights, moments.first, moments.second))
     mean = first / weights
     if mean.min() <= _NO_NOISE * problem.floor_unit:
         return np.inf  # a group of equal rows, say
     variance = second / weights - mean**2
-    return float(weights @ (variance / (2 * mean**2 / (problem.p - fit.axes.d))) / weights.sum())
+    return float(weights @ (variance / (2 * mean**2 / (problem.p - fit.solution.axes.d))) / weights.sum())
 
 
 def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> Chosen:
@@ -89,7 +90,7 @@ def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
 
 
 def _with_model(spec: Specification, model: DLM) -> Specification:
-    return replace(spec, settings=replace(spec.settings, model=model))
+    return replace(spec, family=replace(spec.family, model=model))  # type: ignore[type-var]
 
 
 def _fit_one(problem: Problem, spec: Specification, model: DLM) -> Chosen:
@@ -125,7 +126,7 @@ def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
             except FitError as error:
                 failures.append({"model": model.name, "kept": False, "reason": str(error)})
                 continue
-            found.append(Chosen(fit, tried, model, [_record(problem, fit, model)]))
+            found.append(Chosen(fit, tried, model, [_record(problem, fit, spec, model)]))
     if not found:
         raise FitError("; ".join(dict.fromkeys(failure["reason"] for failure in failures)))
     best, reason = found[0], "no other model could be fitted"
@@ -135,8 +136,8 @@ def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
     return replace(best, candidates=records + failures)
 
 
-def _record(problem: Problem, fit: Fit, model: DLM) -> dict:
-    n_parameters = model.n_parameters(len(fit.means), problem.p, fit.axes.d, fit.axes.n_zeros)
+def _record(problem: Problem, fit: Fit, spec: Specification, model: DLM) -> dict:
+    n_parameters = _with_model(spec, model).family.n_parameters(fit.solution, problem.p)
     return {
         "model": model.name,
         "fisher": separation(problem, fit),
@@ -147,7 +148,7 @@ def _record(problem: Problem, fit: Fit, model: DLM) -> dict:
 
 def _better(compact: Chosen, flexible: Chosen) -> tuple[Chosen, str]:
     """One of the two, and why. The dispersion of the more flexible one says whether BIC may be believed."""
-    lost = [c for c in (compact, flexible) if c.fit.stop_reason.startswith("collapsed")]
+    lost = [c for c in (compact, flexible) if not c.fit.whole]
     if len(lost) == 1:
         return (flexible if lost[0] is compact else compact), "the other lost a group"
     old, new = compact.candidates[0], flexible.candidates[0]

@@ -1,4 +1,4 @@
-"""From a prepared data set and a specification to one fit: starts, the dense phase, the sparse phase."""
+"""From a prepared data set and a specification to one fit: starts, then the phases of the family."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..rows.in_memory import ArrayRows
-from .f_step.step import FStep
-from .kernels import Projection, describe
+from .family import Family, Phase
 from .loop import Fit, Settings, restore, run
+from .passes import evaluate
 from .problem import Problem, prepare
 from .sampling import two_samples
 from .starts import STARTS, is_large, sample_centres
 
-__all__ = ["FitError", "Specification", "best_of", "dense_from", "fit", "fit_from", "sparse_from", "starting_points"]
+__all__ = [
+    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "continue_from", "fit", "fit_from", "is_better",
+    "starting_points",
+]  # fmt: skip
+
+# What a fit may fail with that says nothing about the next start.
+NUMERICAL_ERRORS = (FloatingPointError, np.linalg.LinAlgError)
+# Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
+# how the groups are numbered.
+_ROUNDING = 1e-12
 
 
 class FitError(ValueError):
@@ -27,24 +36,16 @@ class FitError(ValueError):
 class Specification:
     """Everything that determines a fit but the data."""
 
-    n_clusters: int
-    d: int
-    discriminant: str
+    family: Family
     settings: Settings
     init: str | np.ndarray
     n_init: int
     random_state: object
-    method: str | None = None  # None: Fisher-EM
-    sparsity: np.ndarray | None = None
-    start: str = "fisher-em"
-    scale_penalty: bool = False
-    axis_weights: str = "equal"
 
-    def dense_step(self) -> FStep:
-        return FStep(self.discriminant, self.d)
-
-    def sparse_step(self) -> FStep:
-        return FStep(self.discriminant, self.d, self.method, self.sparsity, self.scale_penalty, self.axis_weights)
+    @property
+    def n_clusters(self) -> int:
+        """The number of groups."""
+        return self.family.n_clusters
 
 
 def starting_points(problem: Problem, spec: Specification) -> list[Any]:
@@ -67,26 +68,26 @@ def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomSta
     candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
     scatter = problem.scatter
     small = prepare(sample, ridge=scatter.ridge / scatter.mean_variance)
+    family = spec.family.phases()[0].family
     best, most = None, (False, -np.inf)
     for candidate in candidates:
         try:
             states = small.start_states(replace(candidate, centres=candidate.centres - small.centre), spec.n_clusters)
-            fit = run(small, states, spec.dense_step(), spec.settings)
-        except (FloatingPointError, np.linalg.LinAlgError):
+            fit = run(small, states, family, spec.settings)
+        except NUMERICAL_ERRORS:
             continue
-        rank = (_rank(fit)[0], _likelihood_of(other - small.centre, fit))
+        rank = (fit.whole, _likelihood_of(other - small.centre, fit))
         if best is None or rank > most:
             best, most = fit, rank
     if best is None:
         return candidates[0]
-    return replace(best, means=best.means + small.centre, states=[], history=[])
+    return replace(best, solution=best.solution.moved(small.centre), states=[], history=[])
 
 
 def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
     """The log-likelihood of rows that the fit has not seen (less the centre that its means are relative to)."""
     rows = ArrayRows(Y)
-    projection = Projection.of(fit.axes.rows, fit.means)
-    return rows.fold(describe, rows.states(), projection, fit.parameters, "").log_likelihood
+    return evaluate(rows, rows.states(), fit.solution, ()).log_likelihood
 
 
 def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
@@ -95,28 +96,31 @@ def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
     return problem.states_of(start if start.states else restore(problem, start), "posteriors")
 
 
-def dense_from(problem: Problem, start: Any, spec: Specification) -> Fit:
-    """Fisher-EM from one starting point."""
-    return run(problem, _states_from(problem, start, spec.n_clusters), spec.dense_step(), spec.settings, phase="dense")
-
-
-def sparse_from(problem: Problem, start: Any, spec: Specification) -> Fit:
-    """Sparse Fisher-EM from a fit's posteriors or from a starting point. The history of a fit goes on."""
+def continue_from(problem: Problem, start: Any, spec: Specification, phase: Phase) -> Fit:
+    """One phase from a starting point or from a fit's posteriors, whose history goes on."""
     before = start.history if isinstance(start, Fit) else []
     states = _states_from(problem, start, spec.n_clusters)
-    fit = run(problem, states, spec.sparse_step(), spec.settings, phase="sparse")
-    fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
+    fit = run(problem, states, phase.family, spec.settings, phase=phase.name)
+    if before:
+        fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
     return fit
 
 
-def best_of(problem: Problem, starts, spec: Specification, one) -> tuple[Fit, list[dict]]:
-    """The most likely of the fits `one(problem, start, spec)`, and a record of each start."""
+def is_better(one: Fit, other: Fit | None) -> bool:
+    """More likely, by more than rounding; a fit that lost a group is kept only if there is nothing else."""
+    if other is None or one.whole != other.whole:
+        return other is None or one.whole
+    return one.log_likelihood > other.log_likelihood + _ROUNDING * abs(other.log_likelihood)
+
+
+def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
+    """The most likely of the fits of one phase from the starts, and a record of each start."""
     best: Fit | None = None
     records: list[dict] = []
     for start in starts:
         try:
-            fit = one(problem, start, spec)
-        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            fit = continue_from(problem, start, spec, phase)
+        except NUMERICAL_ERRORS as error:
             records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(error)})
             continue
         records.append(
@@ -124,11 +128,10 @@ def best_of(problem: Problem, starts, spec: Specification, one) -> tuple[Fit, li
                 "log_likelihood": fit.log_likelihood,
                 "n_iter": fit.n_iter,
                 "converged": fit.converged,
-                "stop_reason": fit.stop_reason,
+                "stop_reason": str(fit.stop),
             }
         )
-        # a start that lost a group is kept only if there is nothing else
-        if best is None or _rank(fit) > _rank(best):
+        if is_better(fit, best):
             best = fit
     if best is None:
         reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
@@ -136,27 +139,18 @@ def best_of(problem: Problem, starts, spec: Specification, one) -> tuple[Fit, li
     return best, records
 
 
-def _rank(fit: Fit) -> tuple[bool, float]:
-    return (not fit.stop_reason.startswith("collapsed"), fit.log_likelihood)
-
-
 def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
-    """The best fit over the starts, and a record of each start.
-
-    Sparse with start="fisher-em": Fisher-EM from every start, then the sparse algorithm from the best of them
-    (section 3.4). With start="cold": the sparse algorithm from every start.
-    """
+    """The best fit over the specification's own starts, and a record of each start."""
     starts = starting_points(problem, spec)
     with problem.rows.threads():
         return fit_from(problem, spec, starts)
 
 
 def fit_from(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
-    """The best fit over given starts."""
-    if spec.method is None or spec.start == "fisher-em":
-        best, records = best_of(problem, starts, spec, dense_from)
-        if spec.method is not None:
-            best, more = best_of(problem, [best], spec, sparse_from)
-            records = records + more
-        return best, records
-    return best_of(problem, starts, spec, sparse_from)
+    """The best fit over given starts: all of them go through the first phase, the best one through the others."""
+    first, *others = spec.family.phases()
+    best, records = best_of(problem, starts, spec, first)
+    for phase in others:
+        best, more = best_of(problem, [best], spec, phase)
+        records = records + more
+    return best, records

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from ..rows.blocks import Block, BlockState, kernel
+from .kernels import Nothing
 
 __all__ = ["Centres", "RandomPartition", "one_sample", "two_samples"]
 
@@ -97,11 +98,11 @@ class Centres:
 
 
 @kernel(writes=("posteriors",))
-def nearest(block: Block, state: BlockState, centres: np.ndarray) -> int:
+def nearest(block: Block, state: BlockState, centres: np.ndarray) -> Nothing:
     half = 0.5 * np.einsum("kj,kj->k", centres, centres)
     best = (block.times(centres) - half[:, None]).argmax(axis=0)
     state.posteriors = (best == np.arange(len(centres))[:, None]).astype(float)
-    return 0
+    return Nothing()
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class RandomPartition:
 
 
 @kernel(reads=("first", "squared_norms"), writes=("posteriors",))
-def partition(block: Block | None, state: BlockState, seed: int, n_clusters: int) -> int:
+def partition(block: Block | None, state: BlockState, seed: int, n_clusters: int) -> Nothing:
     labels = (_uniform(state.first, len(state.squared_norms), seed) * n_clusters).astype(int)
     state.posteriors = (labels == np.arange(n_clusters)[:, None]).astype(float)
-    return 0
+    return Nothing()

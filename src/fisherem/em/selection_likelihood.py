@@ -11,17 +11,20 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.dlm import DLM
-from .kernels import Projection, expect, project
-from .loop import Fit, Settings
+from .dlm_family import DLMFamily, DLMSolution
+from .loop import Fit
 from .m_step import m_step
+from .passes import settle
+from .placing import FullMeans
 from .problem import Problem
 
-__all__ = ["selected_likelihood", "selection_parameters"]
+__all__ = ["selected_likelihood", "selection_parameters", "support_of"]
 
 
 def support_of(fit: Fit, p: int) -> np.ndarray:
     """bool p: the variables with a loading that is not 0."""
-    return np.ones(p, bool) if fit.axes.sparse is None else np.asarray(fit.axes.sparse.any(axis=1))
+    sparse = fit.solution.axes.sparse
+    return np.ones(p, bool) if sparse is None else np.asarray(sparse.any(axis=1))
 
 
 def selection_parameters(model: DLM, n_clusters: int, p: int, d: int, n_zeros: int, n_selected: int) -> int:
@@ -30,18 +33,22 @@ def selection_parameters(model: DLM, n_clusters: int, p: int, d: int, n_zeros: i
     return model.n_parameters(n_clusters, p, d, n_zeros) - n_clusters * d + means
 
 
-def selected_likelihood(problem: Problem, fit: Fit, settings: Settings) -> tuple[float, float]:
+def selected_likelihood(problem: Problem, fit: Fit, family: DLMFamily) -> tuple[float, float]:
     """(log-likelihood, entropy) of the fit's axes and posteriors after one M-step with the masked means."""
-    scatter = problem.scatter
+    scatter, solution = problem.scatter, fit.solution
     support = support_of(fit, problem.p)
-    means = scatter.to_variables(fit.means.T).T.copy()
+    means = scatter.to_variables(solution.means.T).T.copy()
     overall = scatter.to_variables(problem.mean[:, None])[:, 0]
     means[:, ~support] = overall[~support]
-    projection = Projection.of(fit.axes.rows, scatter.to_rows(means.T).T, np.einsum("kj,kj->k", means, means))
+    masked = scatter.to_rows(means.T).T
+    placing = FullMeans.of(solution.axes.rows, masked, np.einsum("kj,kj->k", means, means))
+    floor = family.variance_floor * problem.floor_unit
+    weights = solution.density.proportions * problem.weight
+
+    def update(moments) -> DLMSolution:
+        density = m_step(weights, placing.latent_means, moments, family.model, problem.p, floor)
+        return DLMSolution(solution.axes, masked, density)
+
     states = problem.states_of(fit, "posteriors", "log_prior")
-    moments = problem.rows.fold(project, states, projection)
-    floor = settings.variance_floor * problem.floor_unit
-    weights = fit.parameters.proportions * problem.weight
-    parameters = m_step(weights, projection.latent_means, moments, settings.model, problem.p, floor)
-    sums = problem.rows.fold(expect, states, parameters, read=False)
+    _, sums = settle(problem.rows, states, placing, update, read=False)
     return sums.log_likelihood, sums.entropy

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
 from .._utils.register import Register
 
-__all__ = ["STOPPING", "AitkenStop", "FisherStop"]
+__all__ = ["STOPPING", "AitkenStop", "FisherStop", "Stop", "StopKind"]
 
 
 class AitkenStop:
@@ -54,3 +56,36 @@ class FisherStop:
 STOPPING: Register[Callable[[float], Callable[[float, float], bool]]] = Register(
     "stopping rule", {"aitken": AitkenStop, "fisher": FisherStop}
 )
+
+
+class StopKind(Enum):
+    """How a run ended."""
+
+    RUNNING = ""
+    CONVERGED = "converged"
+    CYCLE = "cycle"
+    MAX_ITER = "max_iter"
+    COLLAPSED = "collapsed"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a run ended: the kind, and the rule that was met or the groups that were lost."""
+
+    kind: StopKind
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """The word that users read in `stop_reason_`: the rule's name, "cycle", "max_iter", "collapsed (group 2)"."""
+        if self.kind is StopKind.CONVERGED:
+            return self.detail
+        return self.kind.value + (f" ({self.detail})" if self.detail else "")
+
+    @classmethod
+    def parse(cls, text: str) -> Stop:
+        """The stop of that word, as it stands in a checkpoint."""
+        word, _, rest = text.partition(" (")
+        for kind in (StopKind.CYCLE, StopKind.MAX_ITER, StopKind.COLLAPSED):
+            if word == kind.value:
+                return cls(kind, rest.removesuffix(")"))
+        return cls(StopKind.CONVERGED, text)

@@ -1,34 +1,22 @@
-"""FisherEM and SparseFisherEM: parameters, checks, fitted attributes. The mathematics is in engine/ and steps/."""
+"""FisherEM: parameters, checks, fitted attributes. The mathematics is in `em`."""
 
 from __future__ import annotations
 
-import warnings
-
-import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._utils.public import public
-from ..em import model_choice as choice
-from ..em import multistart
+from ..em.dlm_family import DLMFamily
 from ..em.f_step.dense import DISCRIMINANTS
-from ..em.f_step.step import FStep
-from ..em.loop import Fit, Settings
-from ..em.problem import AUTO_RIDGE, Problem, prepare
+from ..em.loop import Settings
+from ..em.multistart import Specification
+from ..em.problem import AUTO_RIDGE
 from ..em.starts import STARTS
 from ..em.stopping import STOPPING
-from ..model import criteria
-from ..model.dlm import DLM, candidates
-from ..tables.checking import (
-    check_clusters,
-    check_init,
-    check_number,
-    check_one_of,
-    check_table,
-    check_weights,
-)
+from ..model.dlm import candidates
+from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
+from .fitting import adopt, fit_rows, warn_unless_converged
 from .prediction import FittedDLM
 
 __all__ = ["FisherEM"]
@@ -171,21 +159,12 @@ class FisherEM(FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
-        self._fit_rows(table, weights)
+        fitted = fit_rows(self, table, weights)
+        with fitted.problem.rows.closed_on_error():
+            chosen = fitted.chosen
+            adopt(self, fitted.problem, chosen.fit, chosen.starts, chosen.model, chosen.candidates)
+        warn_unless_converged(self, chosen.fit)
         return self
-
-    def _fit_rows(self, table, weights=None, prior=None) -> tuple[Problem, Fit]:
-        """Fit to checked rows, an array or anything `ArrayRows` reads, with a prior over the rows."""
-        check_clusters(self.n_clusters, table, weights)
-        spec = self._specification(*table.shape)
-        problem = prepare(table, weights, ridge=self.ridge, n_jobs=self.n_jobs, prior=prior)
-        with problem.rows.closed_on_error():
-            self._warn_of_constant_columns(problem)
-            chosen = choice.fit_best(problem, spec, candidates(self.model))
-            self._adopt(problem, chosen.fit, chosen.starts, chosen.model)
-            self.model_choice_ = chosen.candidates
-        self._warn_unless_converged()
-        return problem, chosen.fit
 
     def _check_parameters(self) -> None:
         check_number("n_clusters", self.n_clusters, integer=True, least=1)
@@ -204,74 +183,20 @@ class FisherEM(FittedDLM, BaseEstimator):
         parse_memory(self.memory)
         check_random_state(self.random_state)
 
-    def _specification(self, n: int, p: int) -> multistart.Specification:
+    def _specification(self, n: int, p: int) -> Specification:
         most = min(self.n_clusters - 1, p - 1)
         if self.n_axes is not None and most:
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
-        settings = Settings(candidates(self.model)[0], self.max_iter, self.tol, self.stopping, self.variance_floor)
-        init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
-        return multistart.Specification(
+        family = DLMFamily(
             n_clusters=self.n_clusters,
             d=most if self.n_axes is None else min(most, self.n_axes),
+            model=candidates(self.model)[0],
             discriminant=self.discriminant,
-            settings=settings,
-            init=init,
-            n_init=self.n_init,
-            random_state=self.random_state,
+            variance_floor=self.variance_floor,
         )
-
-    def _warn_of_constant_columns(self, problem: Problem) -> None:
-        constant = np.flatnonzero(problem.constant)
-        if len(constant):
-            names = getattr(self, "feature_names_in_", None)
-            shown = ", ".join(str(j) if names is None else repr(names[j]) for j in constant[:5])
-            more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
-            warnings.warn(f"constant columns can tell nothing and are never selected: {shown}{more}", stacklevel=4)
-
-    def _warn_unless_converged(self) -> None:
-        if self.converged_:
-            return
-        if self.stop_reason_ == "cycle":
-            text = (
-                f"the iterations ended in a cycle after {self.n_iter_}: the F-step does not maximise the likelihood; "
-                "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
-            )
-        elif self.stop_reason_ == "max_iter":
-            text = f"no convergence within max_iter={self.max_iter} iterations: raise max_iter or tol"
-        else:
-            text = f"stopped after {self.n_iter_} iterations: {self.stop_reason_}; try fewer clusters or more starts"
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
-
-    def _adopt(self, problem: Problem, fit: Fit, starts: list[dict], model: DLM) -> None:
-        """Copy a fit into the fitted attributes, with deterministic signs of the axes."""
-        loadings = FStep.loadings(fit.axes, problem.scatter).copy()
-        loadings[problem.constant] = 0.0
-        largest = np.abs(loadings).argmax(axis=0)
-        signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
-        parameters = fit.parameters
-        K, d = parameters.latent_means.shape
-        self.labels_ = problem.rows.gather(fit.states, "labels")
-        self.loadings_ = loadings * signs
-        self.sparse_loadings_ = self.loadings_ if fit.axes.sparse is None else fit.axes.sparse * signs
-        self.support_ = self.sparse_loadings_.any(axis=1)
-        self.weights_ = parameters.proportions
-        self.centre_ = problem.centre
-        self.means_ = problem.scatter.to_variables(fit.means.T).T + problem.centre
-        self.latent_means_ = self.means_ @ self.loadings_
-        self.covariances_ = parameters.covariances * signs[:, None] * signs
-        self.noise_variances_ = parameters.noises
-        self.model_, self.model_choice_ = model.name, []
-        self.log_likelihood_ = fit.log_likelihood
-        self.n_parameters_ = model.n_parameters(K, problem.p, d, fit.axes.n_zeros)
-        self.bic_, self.icl_, self.aic_ = (
-            float(criterion(fit.log_likelihood, self.n_parameters_, problem.weight, fit.entropy))
-            for criterion in (criteria.bic, criteria.icl, criteria.aic)
-        )
-        self.history_ = fit.history
-        self.n_iter_ = fit.n_iter
-        self.converged_ = fit.converged
-        self.stop_reason_ = fit.stop_reason
-        self.starts_ = starts
+        init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
+        settings = Settings(self.max_iter, self.tol, self.stopping)
+        return Specification(family, settings, init, self.n_init, self.random_state)
 
     @property
     def _n_features_out(self) -> int:

@@ -9,9 +9,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..em.kernels import Projection, describe, place
+from ..em.dlm_family import DLMSolution
+from ..em.f_step.step import Axes
+from ..em.kernels import project
 from ..em.m_step import Parameters
-from ..model import criteria
+from ..em.passes import evaluate
+from ..model.criteria import CRITERIA
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
 from ..tables.checking import check_number, check_table, check_weights
@@ -37,15 +40,18 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     random_state: object
 
     def _pass(self, table, keep, sample_weight=None):
-        """One visit of every row of a checked table: (rows, states with the attribute `keep`, sums)."""
+        """One visit of every row of a checked table: (rows, states with the attributes `keep`, sums)."""
         rows = self._rows_of(table, sample_weight)
-        projection = Projection.of(self.loadings_, self.means_ - self.centre_)
-        parameters = Parameters.of(
-            self.weights_, projection.latent_means, self.covariances_, self.noise_variances_, rows.p
-        )
         states = rows.states()
         with rows.closed_on_error():
-            return rows, states, rows.fold(describe, states, projection, parameters, keep)
+            return rows, states, evaluate(rows, states, self._solution(), keep)
+
+    def _solution(self) -> DLMSolution:
+        """The fitted parameters as the engine knows them, relative to the centre."""
+        means = self.means_ - self.centre_
+        axes = Axes(self.loadings_)
+        parts = (means @ self.loadings_, self.covariances_, self.noise_variances_)
+        return DLMSolution(axes, means, Parameters.of(self.weights_, *parts, len(self.loadings_)))
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
         weights = check_weights(sample_weight, table)
@@ -71,22 +77,22 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return light
 
     def _posteriors(self, table):
-        rows, states, _ = self._pass(table, "posteriors")
+        rows, states, _ = self._pass(table, ("posteriors",))
         return rows.gather(states, "posteriors").T
 
     def _labels(self, table):
-        rows, states, _ = self._pass(table, "posteriors")
+        rows, states, _ = self._pass(table, ("posteriors",))
         return rows.gather(states, "labels").astype(np.intp, copy=False)
 
     def _coordinates(self, table):
         rows = self._rows_of(table)
         states = rows.states()
         with rows.closed_on_error():
-            rows.fold(place, states, self.loadings_)
-            return rows.gather(states, "projected").T + self.centre_ @ self.loadings_
+            rows.fold(project, states, self.loadings_)
+            return rows.gather(states, "placed").T + self.centre_ @ self.loadings_
 
     def _log_densities(self, table):
-        rows, states, _ = self._pass(table, "log_density")
+        rows, states, _ = self._pass(table, ("log_density",))
         return rows.gather(states, "log_density")
 
     def predict_proba(self, X):
@@ -107,7 +113,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
-        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), "", sample_weight)
+        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
         return rows, sums
 
     def score(self, X, y=None, sample_weight=None):
@@ -115,22 +121,23 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         rows, sums = self._sums(X, sample_weight)
         return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
 
-    def _criterion(self, name, X, sample_weight):
+    def criterion(self, name, X, sample_weight=None):
+        """The criterion of that name (an entry of `CRITERIA`) on X; larger is better."""
         rows, sums = self._sums(X, sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
-        return float(criteria.CRITERIA[name](sums.log_likelihood, self.n_parameters_, n, sums.entropy))
+        return CRITERIA.find(name)(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
 
     def bic(self, X, sample_weight=None):
         """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
-        return self._criterion("bic", X, sample_weight)
+        return self.criterion("bic", X, sample_weight)
 
     def icl(self, X, sample_weight=None):
         """ICL on X: BIC less the entropy of the posteriors; larger is better."""
-        return self._criterion("icl", X, sample_weight)
+        return self.criterion("icl", X, sample_weight)
 
     def aic(self, X, sample_weight=None):
         """AIC on X: log-likelihood - parameters; larger is better."""
-        return self._criterion("aic", X, sample_weight)
+        return self.criterion("aic", X, sample_weight)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the fitted mixture: (X, labels)."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._utils.public import public
-from ..em import multistart
+from ..em.dlm_family import DLMFamily, SparseSettings
 from ..em.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from ..em.multistart import Specification
 from ..tables.checking import check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
 from .fisher_em import FisherEM
@@ -105,13 +106,15 @@ class SparseFisherEM(FisherEM):
         if not isinstance(self.scale_penalty, (bool, np.bool_)):
             raise ValueError(f"scale_penalty must be True or False; got {self.scale_penalty!r}")
 
-    def _specification(self, n: int, p: int) -> multistart.Specification:
+    def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)
-        return replace(
-            spec,
+        family = spec.family
+        assert isinstance(family, DLMFamily)
+        sparse = SparseSettings(
             method=self.method,
-            sparsity=check_sparsity(self.sparsity, spec.d),
+            sparsity=check_sparsity(self.sparsity, family.d),
             start=self.start,
             scale_penalty=bool(self.scale_penalty),
             axis_weights=self.axis_weights,
         )
+        return replace(spec, family=replace(family, sparse=sparse))

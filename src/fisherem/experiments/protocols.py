@@ -15,11 +15,13 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from .. import datasets
-from ..em.multistart import FitError, best_of, dense_from, sparse_from, starting_points
+from ..em.dlm_family import DLMFamily
+from ..em.multistart import FitError, best_of, starting_points
 from ..em.problem import Problem, prepare
 from ..em.selection_likelihood import support_of
 from ..em.starts import random_starts
 from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.fitting import specification
 from ..model.criteria import bic
 from ..model_selection.scoring import accuracy
 from ..model_selection.search import ModelSearch
@@ -135,13 +137,14 @@ def _problem(data: str) -> tuple[Problem, np.ndarray]:
 
 def _specification(problem: Problem, data: str, model: str, seed: int):
     one = SparseFisherEM(DATA[data].n_clusters, model=model, sparsity=1.0, random_state=seed)
-    spec = one._specification(problem.rows.n, problem.p)
-    return spec, replace(spec, method=None, sparsity=None)
+    spec = specification(one, problem.rows.n, problem.p)
+    assert isinstance(spec.family, DLMFamily)
+    return spec, replace(spec, family=spec.family.dense())
 
 
 def _record(problem: Problem, spec, fit, y) -> tuple[float, float, int]:
     """(penalised BIC, accuracy, number of variables) of a fit."""
-    parameters = spec.settings.model.n_parameters(spec.n_clusters, problem.p, fit.axes.d, fit.axes.n_zeros)
+    parameters = spec.family.n_parameters(fit.solution, problem.p)
     labels = problem.rows.gather(fit.states, "posteriors").argmax(axis=0)
     return (
         float(bic(fit.log_likelihood, parameters, problem.weight, fit.entropy)),
@@ -163,7 +166,7 @@ def random_dense(data: str, model: str, n_starts: int, seed: int) -> dict:
     with problem.rows.threads():
         for start in _starts(problem, data, n_starts, seed):
             try:
-                fits.append(_record(problem, spec, best_of(problem, [start], spec, dense_from)[0], y)[:2])
+                fits.append(_record(problem, spec, best_of(problem, [start], spec, spec.family.phases()[0])[0], y)[:2])
             except FitError:
                 fits.append(None)
     return {"fits": fits}
@@ -177,7 +180,7 @@ def random_sparse(data: str, model: str, method: str, levels: tuple, n_starts: i
         trials = []
         for start in _starts(problem, data, n_starts, seed):
             try:
-                dense, _ = best_of(problem, [start], spec, dense_from)
+                dense, _ = best_of(problem, [start], spec, spec.family.phases()[0])
             except FitError:
                 trials.append([None] * len(levels))
                 continue
@@ -187,9 +190,12 @@ def random_sparse(data: str, model: str, method: str, levels: tuple, n_starts: i
 
 def _sparse(problem, dense, data, model, method, level, seed, y):
     spec, _ = _specification(problem, data, model, seed)
-    spec = replace(spec, method=SPARSE[method], sparsity=np.full(spec.d, level))
+    family = spec.family
+    assert family.sparse is not None
+    sparse = replace(family.sparse, method=SPARSE[method], sparsity=np.full(family.d, level))
+    phase = replace(family, sparse=sparse).phases()[-1]
     try:
-        return _record(problem, spec, best_of(problem, [dense], spec, sparse_from)[0], y)
+        return _record(problem, spec, best_of(problem, [dense], spec, phase)[0], y)
     except FitError:
         return None
 
@@ -206,7 +212,7 @@ def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
             _, spec = _specification(problem, data, model, seed)
             starts = starts or starting_points(problem, spec)
             try:
-                dense, _ = best_of(problem, starts, spec, dense_from)
+                dense, _ = best_of(problem, starts, spec, spec.family.phases()[0])
             except FitError:
                 continue
             found[model] = [_sparse(problem, dense, data, model, method, s, seed, y) for s in levels]

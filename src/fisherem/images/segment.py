@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..em.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
-from ..model_selection.search import ModelSearch
+from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
+from ..model_selection.search import ModelSearch, search_rows
+from ..rows.threads import one_thread_each
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
 from .cube import Cube, as_cube
@@ -57,7 +58,7 @@ def segment(
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
     # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
     # each other on products of this size, the longer the busier the machine.
-    with threadpool_limits(1):
+    with one_thread_each():
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
@@ -86,10 +87,16 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
             axis_weights=("equal", "relevance") if sparsity == "auto" else None,
             n_jobs=settings.get("n_jobs"),
         )
-    fitter._check_parameters()
+    check_parameters(fitter)
     fitter.n_features_in_ = cleaned.rows.shape[1]
-    problem, fit = fitter._fit_rows(cleaned.rows, prior=prior)
-    fitted = fitter if search is None else search.best_estimator_
+    if search is not None:
+        problem, fit = search_rows(search, cleaned.rows, prior=prior)
+        fitted = search.best_estimator_
+    else:
+        found = fit_rows(estimator, cleaned.rows, prior=prior)
+        problem, fit, chosen = found.problem, found.fit, found.chosen
+        fitted = adopt(estimator, problem, fit, chosen.starts, chosen.model, chosen.candidates)
+        warn_unless_converged(estimator, fit)
     return _on_the_map(cube, cleaned, problem.rows.gather(fit.states, "posteriors"), fitted, search, fit)
 
 

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.atomic import atomic_file
-from ..em.f_step.step import Axes
+from ..em.family import Family
 from ..em.loop import Fit
-from ..em.m_step import Parameters
 from ..em.problem import Problem
+from ..em.stopping import Stop
 
 __all__ = ["Store", "fingerprint"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def fingerprint(problem: Problem, settings: str) -> str:
@@ -50,8 +50,8 @@ class Store:
         assert self.folder is not None
         return self.folder / f"fit-{hashlib.sha256((self.mark + key).encode()).hexdigest()[:24]}.npz"
 
-    def get(self, key: str) -> tuple[Fit | None, dict] | None:
-        """The fit (None for a failed one) and its record, or None if it is not there."""
+    def get(self, key: str, family: Family) -> tuple[Fit | None, dict] | None:
+        """The fit of that family (None for a failed one) and its record, or None if it is not there."""
         if self.folder is None or not (path := self._path(key)).exists():
             return None
         try:
@@ -60,7 +60,7 @@ class Store:
             meta = json.loads(str(arrays.pop("meta")))
             if meta["mark"] != self.mark or meta["key"] != key:
                 raise ValueError("it belongs to another search")
-            return (_unpack(arrays, meta["fit"]) if meta["fit"] else None), meta["record"]
+            return (_unpack(family, arrays, meta["fit"]) if meta["fit"] else None), meta["record"]
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             warnings.warn(f"checkpoint {path} cannot be used ({error}); the fit is computed again", stacklevel=2)
             return None
@@ -76,49 +76,19 @@ class Store:
 
 
 def _pack(fit: Fit) -> tuple[dict[str, np.ndarray], dict]:
-    arrays = {
-        "rows": fit.axes.rows,
-        "means": fit.means,
-        "proportions": fit.parameters.proportions,
-        "latent_means": fit.parameters.latent_means,
-        "covariances": fit.parameters.covariances,
-        "noises": fit.parameters.noises,
-    }
-    if fit.axes.sparse is not None and fit.axes.loadings is not None:
-        arrays |= {"sparse": fit.axes.sparse, "loadings": fit.axes.loadings}
+    arrays, values = fit.solution.pack()
     meta = {
-        "gap": fit.axes.gap,
-        "dropped": list(fit.axes.dropped),
-        "p": fit.parameters.p,
-        "n_floored": fit.parameters.n_floored,
+        "solution": values,
         "log_likelihood": fit.log_likelihood,
         "entropy": fit.entropy,
-        "converged": fit.converged,
-        "stop_reason": fit.stop_reason,
-        "history": [{**record, "dropped_axes": list(record["dropped_axes"])} for record in fit.history],
+        "stop": str(fit.stop),
+        "history": fit.history,
     }
     return arrays, meta
 
 
-def _unpack(arrays: dict[str, np.ndarray], meta: dict) -> Fit:
-    axes = Axes(arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), meta["gap"], tuple(meta["dropped"]))
-    parameters = Parameters.of(
-        arrays["proportions"],
-        arrays["latent_means"],
-        arrays["covariances"],
-        arrays["noises"],
-        meta["p"],
-        meta["n_floored"],
-    )
-    history = [{**record, "dropped_axes": tuple(record["dropped_axes"])} for record in meta["history"]]
-    return Fit(
-        axes,
-        parameters,
-        arrays["means"],
-        [],
-        meta["log_likelihood"],
-        meta["entropy"],
-        history,
-        meta["converged"],
-        meta["stop_reason"],
-    )
+def _unpack(family: Family, arrays: dict[str, np.ndarray], meta: dict) -> Fit:
+    # JSON has no tuples: what was one in a record is one again
+    history = [{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()} for record in meta["history"]]
+    solution, stop = family.unpack(arrays, meta["solution"]), Stop.parse(meta["stop"])
+    return Fit(solution, [], meta["log_likelihood"], meta["entropy"], history, stop)

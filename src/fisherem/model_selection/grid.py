@@ -7,21 +7,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..em.dlm_family import DLMFamily
 from ..em.loop import Fit, restore
-from ..em.multistart import FitError, Specification, best_of, dense_from
+from ..em.multistart import FitError, Specification, best_of
 from ..em.problem import Problem
 from ..em.selection_likelihood import selected_likelihood, selection_parameters, support_of
 from ..model.criteria import CRITERIA
 from .checkpoints import Store
 from .sparsity_path import PathPoint, sparsity_path
 
-__all__ = ["COLUMNS", "Outcome", "dense_cell", "path_cell"]
+__all__ = ["DENSE", "Outcome", "columns", "dense_cell", "path_cell"]
 
-COLUMNS = (
-    "n_clusters", "model", "method", "axis_weights", "sparsity", "log_likelihood", "n_parameters", "n_selected",
-    "bic", "icl", "aic", "selection_bic", "selection_icl", "selection_aic",
-    "converged", "n_iter", "seconds", "stop_reason",
-)  # fmt: skip
+# The word for a fit without a penalty in the column `method`.
+DENSE = "dense"
+
+
+def columns() -> list[str]:
+    """The columns of a search's results; each criterion has one for the fit and one for its selection."""
+    return [
+        "n_clusters", "model", "method", "axis_weights", "sparsity", "log_likelihood", "n_parameters", "n_selected",
+        *CRITERIA, *(f"selection_{name}" for name in CRITERIA),
+        "converged", "n_iter", "seconds", "stop_reason",
+    ]  # fmt: skip
 
 
 @dataclass
@@ -31,38 +38,54 @@ class Outcome:
     row: dict
     fit: Fit | None
 
+    def rank(self, column: str) -> tuple:
+        """Larger is better; fits that lost a group only if there is nothing else; then fewer parameters."""
+        value = self.row[column]
+        if self.fit is None or not np.isfinite(value):
+            return (False, False, -np.inf, 0)
+        return (True, self.fit.whole, value, -self.row["n_parameters"])
+
+
+def _family(spec: Specification) -> DLMFamily:
+    assert isinstance(spec.family, DLMFamily)
+    return spec.family
+
 
 def _row(problem: Problem, spec: Specification, fit: Fit | None, share: float, seconds: float, reason: str) -> dict:
-    model = spec.settings.model
-    row = dict.fromkeys(COLUMNS, np.nan) | {
+    family = _family(spec)
+    sparse = family.sparse
+    row = dict.fromkeys(columns(), np.nan) | {
         "n_clusters": spec.n_clusters,
-        "model": model.name,
-        "method": spec.method or "dense",
-        "axis_weights": spec.axis_weights if spec.method else "equal",
+        "model": family.model.name,
+        "method": DENSE if sparse is None else sparse.method,
+        "axis_weights": "equal" if sparse is None else sparse.axis_weights,
         "sparsity": share,
         "converged": False,
         "n_iter": 0,
         "seconds": seconds,
         "stop_reason": reason,
     }
-    if fit is None:
-        return row
-    selected = support_of(fit, problem.p) & ~problem.constant
-    K, p, d, zeros, count = spec.n_clusters, problem.p, fit.axes.d, fit.axes.n_zeros, int(selected.sum())
-    parameters = model.n_parameters(K, p, d, zeros)
-    likelihood, entropy = selected_likelihood(problem, fit, spec.settings)
-    own = selection_parameters(model, K, p, d, zeros, count)
-    row |= {
+    return row if fit is None else row | _judged(problem, family, fit)
+
+
+def _judged(problem: Problem, family: DLMFamily, fit: Fit) -> dict:
+    """What the results say of a fit: its criteria, and those of its selection."""
+    axes = fit.solution.axes
+    count = int((support_of(fit, problem.p) & ~problem.constant).sum())
+    parameters = family.n_parameters(fit.solution, problem.p)
+    likelihood, entropy = selected_likelihood(problem, fit, family)
+    own = selection_parameters(family.model, family.n_clusters, problem.p, axes.d, axes.n_zeros, count)
+    row = {
         "log_likelihood": fit.log_likelihood,
         "n_parameters": parameters,
         "n_selected": count,
         "converged": fit.converged,
         "n_iter": fit.n_iter,
-        "stop_reason": fit.stop_reason,
+        "stop_reason": str(fit.stop),
     }
     for name, criterion in CRITERIA.items():
-        row[name] = float(criterion(fit.log_likelihood, parameters, problem.weight, fit.entropy))
-        row[f"selection_{name}"] = float(criterion(likelihood, own, problem.weight, entropy))
+        row[name] = criterion(fit.log_likelihood, parameters, problem.weight, fit.entropy)
+        row[f"selection_{name}"] = criterion(likelihood, own, problem.weight, entropy)
     return row
 
 
@@ -72,14 +95,15 @@ def _without_rows(fit: Fit | None) -> Fit | None:
 
 def dense_cell(problem: Problem, store: Store, spec: Specification, starts) -> Outcome:
     """Fisher-EM for one number of groups and one model, from shared starts."""
-    key = f"dense {spec.n_clusters} {spec.settings.model.name}"
-    if (kept := store.get(key)) is not None:
+    family = _family(spec)
+    key = f"dense {spec.n_clusters} {family.model.name}"
+    if (kept := store.get(key, family)) is not None:
         return Outcome(kept[1], kept[0])
     begin = time.perf_counter()
     fit, reason = None, ""
     try:
         with problem.rows.threads():
-            fit, _ = best_of(problem, starts, spec, dense_from)
+            fit, _ = best_of(problem, starts, spec, family.phases()[0])
     except FitError as error:
         reason = str(error)
     row = _row(problem, spec, fit, 1.0, time.perf_counter() - begin, reason)
@@ -89,11 +113,14 @@ def dense_cell(problem: Problem, store: Store, spec: Specification, starts) -> O
 
 def path_cell(problem: Problem, store: Store, spec: Specification, dense: Fit, sparsities) -> list[Outcome]:
     """The sparsity path of one number of groups, model and weighting of the axes."""
+    family = _family(spec)
+    assert family.sparse is not None
     rows: dict[float, dict] = {}
+    name = f"{spec.n_clusters} {family.model.name} {family.sparse.method} {family.sparse.axis_weights}"
 
     def serve(share: float, compute) -> PathPoint:
-        key = f"path {spec.n_clusters} {spec.settings.model.name} {spec.method} {spec.axis_weights} {share!r}"
-        if (kept := store.get(key)) is not None:
+        key = f"path {name} {share!r}"
+        if (kept := store.get(key, family)) is not None:
             rows[share] = kept[1]
             return PathPoint(share, kept[0], kept[1]["stop_reason"])
         begin = time.perf_counter()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,27 +17,30 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.public import public
+from ..em.dlm_family import DLMFamily, SparseSettings
 from ..em.f_step.step import AXIS_WEIGHTS, FStep
 from ..em.loop import Fit, restore
-from ..em.multistart import FitError, Specification, starting_points
+from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.fitting import adopt, check_parameters, specification, warn_of_constant_columns
 from ..model.criteria import CRITERIA
 from ..model.dlm import MODELS, resolve
-from ..rows.threads import n_threads
-from ..tables.checking import check_clusters, check_number, check_one_of, check_sparsity, check_table, check_weights
+from ..tables.checking import (
+    check_clusters,
+    check_number,
+    check_one_of,
+    check_sparsity,
+    check_table,
+    check_weights,
+)
 from .checkpoints import Store, fingerprint
-from .grid import COLUMNS, Outcome, dense_cell, path_cell
+from .grid import DENSE, Outcome, columns
+from .searching import Grid, best_index, in_order, outcomes_of
 
-__all__ = ["ModelSearch"]
-
-# Numbers of groups whose criterion lies within this of the best are not ruled out by the dense fits: the selection of
-# variables, which removes the noise of the others, decides between them. Kass & Raftery (1995) call a difference of 5
-# very strong; the dense criterion counts K d means where K p are used, so twice that is left open.
-_UNDECIDED = 10.0
+__all__ = ["ModelSearch", "search_rows"]
 
 
 @public
@@ -138,90 +139,26 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
-        self._fit_rows(table, weights)
+        search_rows(self, table, weights)
         return self
 
-    def _fit_rows(self, table, weights=None, prior=None) -> tuple[Problem, Fit]:
-        """Search on checked rows, an array or anything `ArrayRows` reads, with a prior over the rows."""
-        for K in self._clusters():
-            check_clusters(K, table, weights)
-        specs = self._specifications(*table.shape)
-        problem = prepare(table, weights, ridge=self.estimator.ridge, n_jobs=self.n_jobs, prior=prior)
-        with problem.rows.closed_on_error():
-            return problem, self._search(problem, specs)
+    def _grid(self, n: int, p: int) -> Grid:
+        """What the parameters ask for on n rows of p variables."""
+        return Grid(
+            self._specifications(n, p),
+            [self._sparse_settings(weights) for weights in self._axis_weights()],
+            self.sparsities,
+            self.criterion,
+            self.path_criterion,
+            self.joint,
+        )
 
-    def _search(self, problem: Problem, specs: dict[tuple[int, str], Specification]) -> Fit:
-        self.estimator._warn_of_constant_columns(problem)
-        store = Store(self.checkpoint, fingerprint(problem, self._settings()) if self.checkpoint else "")
-        self._outcomes: list[Outcome] = []
-        self.interrupted_ = False
-        with progress_bar("searching", self.progress) as bar:
-            try:
-                self._run(problem, store, specs, bar)
-            except KeyboardInterrupt:
-                if not self._outcomes:
-                    raise
-                self.interrupted_ = True
-                warnings.warn(
-                    f"interrupted: the results are those of the {len(self._outcomes)} fits that were done", stacklevel=3
-                )
-        return self._conclude(problem)
-
-    def _run(self, problem: Problem, store: Store, specs: dict[tuple[int, str], Specification], bar) -> None:
-        # rows in a file or on a cluster stay there: each fit uses all threads or workers in turn
-        jobs = n_threads(self.n_jobs) if problem.rows.portable else 1
-        apart = problem if jobs == 1 else _single_threaded(problem)
-        clusters = sorted({K for K, _ in specs}, reverse=True)  # the longest work first
-        bar.add(len(specs))
-        one_of = [next(s for (k, _), s in specs.items() if k == K) for K in clusters]
-        starts = {}
-        for i, found in run_tasks(partial(starting_points, apart), [(s,) for s in one_of], jobs):
-            starts[clusters[i]] = found
-        cells = sorted(specs, key=lambda cell: -cell[0])
-        tasks = [(specs[cell], starts[cell[0]]) for cell in cells]
-        dense: dict[tuple[int, str], Outcome] = {}
-        for i, outcome in run_tasks(partial(dense_cell, apart, store), tasks, jobs):
-            dense[cells[i]] = outcome
-            self._outcomes.append(outcome)
-            bar.step(self._best_note())
-        if not isinstance(self.estimator, SparseFisherEM):
-            return
-        paths = [
-            (replace(specs[cell], **self._sparse_part(w)), dense[cell].fit, self.sparsities)
-            for cell in self._winners(dense)
-            for w in self._axis_weights()
-        ]
-        bar.add(len(paths))
-        for _, outcomes in run_tasks(partial(path_cell, apart, store), paths, jobs):
-            self._outcomes.extend(outcomes)
-            bar.step(self._best_note())
-
-    def _winners(self, dense: dict[tuple[int, str], Outcome]) -> list[tuple[int, str]]:
-        """Cells whose sparsity path is followed: the best model of each K that the criterion cannot rule out."""
-        fitted = [cell for cell, outcome in dense.items() if outcome.fit is not None]
-        if self.joint or not fitted:
-            return fitted
-        rank = {cell: self._rank(dense[cell].row, self.criterion) for cell in fitted}
-        best_of_each = [max((c for c in fitted if c[0] == K), key=rank.__getitem__) for K in {c[0] for c in fitted}]
-        least = max(dense[cell].row[self.criterion] for cell in best_of_each) - _UNDECIDED
-        return sorted(cell for cell in best_of_each if dense[cell].row[self.criterion] >= least)
-
-    def _conclude(self, problem: Problem) -> Fit:
-        rows = sorted(
-            self._outcomes,
-            key=lambda o: (
-                o.row["method"] != "dense", o.row["n_clusters"], list(MODELS).index(o.row["model"]),
-                o.row["axis_weights"], -o.row["sparsity"],
-            ),
-        )  # fmt: skip
-        self._outcomes = rows
-        self.results_ = pd.DataFrame([o.row for o in rows], columns=list(COLUMNS))
-        if all(o.fit is None for o in rows):
-            reasons = "; ".join(sorted({o.row["stop_reason"] for o in rows}))
-            raise FitError(f"all {len(rows)} fits failed: {reasons}")
-        self.paths_ = self._paths(problem)
-        self.best_index_ = self._best_index()
-        best = rows[self.best_index_]
+    def _adopt(self, problem: Problem, grid: Grid, outcomes: list[Outcome]) -> Fit:
+        """The fitted attributes from all outcomes; returns the best fit with the states of its rows."""
+        self.results_ = pd.DataFrame([o.row for o in outcomes], columns=columns())
+        self.paths_ = self._paths(problem, outcomes)
+        self.best_index_ = best_index(outcomes, grid)
+        best = outcomes[self.best_index_]
         assert best.fit is not None
         self.best_score_ = best.row[self.criterion]
         self.best_params_ = {"n_clusters": best.row["n_clusters"], "model": best.row["model"]}
@@ -232,49 +169,27 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
         restored = restore(problem, best.fit)
-        self.best_estimator_._adopt(problem, restored, [], resolve(best.row["model"]))
-        del self._outcomes
+        adopt(self.best_estimator_, problem, restored, [], resolve(best.row["model"]), [])
         return restored
 
-    # -- which is best ---------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def _rank(row: dict, column: str) -> tuple:
-        """Larger is better; fits that lost a group only if there is nothing else; then fewer parameters."""
-        value = row[column]
-        good = np.isfinite(value)
-        whole = not str(row["stop_reason"]).startswith("collapsed")
-        return (good, good and whole, value if good else -np.inf, -row["n_parameters"] if good else 0)
-
-    def _best_index(self) -> int:
-        rows = [o.row for o in self._outcomes]
-        path = [i for i, row in enumerate(rows) if row["method"] != "dense" and np.isfinite(row["log_likelihood"])]
-        if not path:
-            return max(range(len(rows)), key=lambda i: self._rank(rows[i], self.criterion))
-        column = self.criterion if self.path_criterion == "penalised" else f"selection_{self.criterion}"
-        return max(path, key=lambda i: self._rank(rows[i], column))
-
-    def _paths(self, problem: Problem) -> dict[tuple[int, str, str], pd.DataFrame]:
+    def _paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
         """Size of each variable's sparse loadings (rows: shares, columns: variables) along every path."""
         names = getattr(self, "feature_names_in_", np.arange(problem.p))
         tables: dict[tuple[int, str, str], dict[float, np.ndarray]] = {}
-        for o in self._outcomes:
-            if o.row["method"] != "dense" and o.fit is not None:
-                axes = FStep.loadings(o.fit.axes, problem.scatter) if o.fit.axes.sparse is None else o.fit.axes.sparse
+        for o in outcomes:
+            if o.row["method"] != DENSE and o.fit is not None:
+                axes = o.fit.solution.axes
+                loadings = FStep.loadings(axes, problem.scatter) if axes.sparse is None else axes.sparse
                 key = (o.row["n_clusters"], o.row["model"], o.row["axis_weights"])
-                tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(axes, axis=1)
+                tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(loadings, axis=1)
         return {key: pd.DataFrame.from_dict(t, orient="index", columns=names) for key, t in tables.items()}
-
-    def _best_note(self) -> str:
-        row = max((o.row for o in self._outcomes), key=lambda row: self._rank(row, self.criterion))
-        return f"best {self.criterion} {row[self.criterion]:.1f} (K={row['n_clusters']}, {row['model']})"
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         if not isinstance(self.estimator, FisherEM):
             raise TypeError(f"estimator must be a FisherEM or SparseFisherEM; got {type(self.estimator).__name__}")
-        self.estimator._check_parameters()
+        check_parameters(self.estimator)
         if not isinstance(self.estimator.init, str):
             raise ValueError("init must be a name in a search: given labels fit one number of groups only")
         if not self._clusters():
@@ -314,9 +229,9 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             return [self.estimator.axis_weights]
         return [self.axis_weights] if isinstance(self.axis_weights, str) else list(self.axis_weights)
 
-    def _sparse_part(self, axis_weights: str) -> dict:
+    def _sparse_settings(self, axis_weights: str) -> SparseSettings:
         e = self.estimator
-        return {"method": e.method, "scale_penalty": bool(e.scale_penalty), "axis_weights": axis_weights}
+        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), axis_weights)
 
     def _specifications(self, n: int, p: int) -> dict[tuple[int, str], Specification]:
         """The dense specification of every K x model."""
@@ -328,7 +243,9 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                     one.set_params(n_init=self.n_init)
                 if isinstance(one, SparseFisherEM):
                     one.set_params(sparsity=1.0)
-                specs[int(K), name] = replace(one._specification(n, p), method=None, sparsity=None)
+                spec = specification(one, n, p)
+                assert isinstance(spec.family, DLMFamily)
+                specs[int(K), name] = replace(spec, family=spec.family.dense())
         return specs
 
     def _settings(self) -> str:
@@ -373,8 +290,28 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return self._best().score_samples(X)
 
 
-def _single_threaded(problem: Problem) -> Problem:
-    """The same data for a worker: parallelism is over fits then."""
-    rows = copy.copy(problem.rows)
-    rows.n_threads = 1
-    return replace(problem, rows=rows)
+def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[Problem, Fit]:
+    """Search on checked rows (n x p), an array or anything `ArrayRows` reads, with a prior over the rows.
+
+    Sets the search's fitted attributes; returns the prepared rows and the best fit with the states of its rows.
+    """
+    for K in search._clusters():
+        check_clusters(K, table, weights)
+    grid = search._grid(*table.shape)
+    problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, prior=prior)
+    with problem.rows.closed_on_error():
+        warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
+        store = Store(search.checkpoint, fingerprint(problem, search._settings()) if search.checkpoint else "")
+        outcomes: list[Outcome] = []
+        search.interrupted_ = False
+        with progress_bar("searching", search.progress) as bar:
+            try:
+                for outcome in outcomes_of(problem, grid, store, search.n_jobs, bar):
+                    outcomes.append(outcome)
+            except KeyboardInterrupt:
+                if not outcomes:
+                    raise
+                search.interrupted_ = True
+                done = f"the results are those of the {len(outcomes)} fits that were done"
+                warnings.warn(f"interrupted: {done}", stacklevel=3)
+        return problem, search._adopt(problem, grid, in_order(outcomes))

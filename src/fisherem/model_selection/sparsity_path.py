@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from ..em.dlm_family import DLMFamily
 from ..em.loop import Fit, restore
-from ..em.multistart import Specification, sparse_from
+from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from
 from ..em.problem import Problem
 
 __all__ = ["PathPoint", "sparsity_path"]
@@ -23,15 +24,17 @@ _POINTS = 20
 
 @dataclass
 class PathPoint:
+    """A share of the path, and its fit."""
+
     sparsity: float
     fit: Fit | None
     reason: str = ""  # why there is no fit
 
     @property
     def n_selected(self) -> int:
-        if self.fit is None or self.fit.axes.n_selected is None:
-            return -1
-        return self.fit.axes.n_selected
+        """Variables with a loading; -1 where there is no sparse fit."""
+        count = None if self.fit is None else self.fit.solution.axes.n_selected
+        return -1 if count is None else count
 
 
 def sparsity_path(
@@ -47,16 +50,18 @@ def sparsity_path(
     kept: a warm start that has gone astray cannot win.
     """
     serve = fit_point or (lambda share, compute: compute())
+    family = spec.family
+    assert isinstance(family, DLMFamily)
 
     def point(share: float, neighbour: Fit | None) -> PathPoint:
         def compute() -> PathPoint:
-            one = replace(spec, sparsity=np.full(spec.d, share))
+            phase = family.at(np.full(family.d, share)).phases()[-1]
             starts = [dense] if neighbour is None or neighbour is dense else [neighbour, dense]
             fits, reasons = [], []
             for start in starts:
                 try:
-                    fits.append(sparse_from(problem, restored(start), one))
-                except (FloatingPointError, np.linalg.LinAlgError) as error:
+                    fits.append(continue_from(problem, restored(start), spec, phase))
+                except NUMERICAL_ERRORS as error:
                     reasons.append(str(error))
             best = max(fits, key=lambda f: f.log_likelihood, default=None)
             return PathPoint(share, best, "" if best else "; ".join(sorted(set(reasons))))
@@ -67,7 +72,7 @@ def sparsity_path(
         return fit if fit.states else restore(problem, fit)
 
     if isinstance(sparsities, str):
-        return _automatic(point, problem.p, spec.d)
+        return _automatic(point, problem.p, family.d)
     points: list[PathPoint] = []
     for share in sorted(set(map(float, sparsities)), reverse=True):
         points.append(point(share, _last_fit(points)))

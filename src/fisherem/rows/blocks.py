@@ -31,8 +31,7 @@ class BlockState:
     squared_norms: Any = None  # (m,) of the centred rows
     start: Any = None  # labels (m,) or posteriors (K, m) to begin from
     posteriors: Any = None  # (K, m)
-    projected: Any = None  # (d, m), coordinates in the latent space
-    residuals: Any = None  # (K, m), the squared distance to each mean outside the latent space
+    placed: Any = None  # (c, m), where the rows stand for the present E-step: the family's own numbers
     log_density: Any = None  # (m,)
     log_prior: Any = None  # (K, m), what a prior over the rows adds to log pi_k
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["n_threads", "one_blas_thread"]
+__all__ = ["n_threads", "one_blas_thread", "one_thread_each"]
 
 _blas: ThreadpoolController | None = None
 
@@ -25,3 +25,8 @@ def one_blas_thread():
     if _blas is None:
         _blas = ThreadpoolController()
     return _blas.limit(limits=1, user_api="blas")
+
+
+def one_thread_each():
+    """A context in which BLAS and OpenMP (k-means) use one thread each."""
+    return threadpool_limits(1)

@@ -1,0 +1,97 @@
+"""Where the DLM places rows: coordinates on the axes, and squared distances to the means outside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rows.blocks import Block, BlockState, kernel
+from .family import Placing
+from .kernels import Mergeable, measure
+
+__all__ = ["FullMeans", "LatentMoments", "NoiseMoments", "noise_moments"]
+
+
+@dataclass
+class LatentMoments(Mergeable):
+    """Sums per group of where the rows were placed."""
+
+    covariances: np.ndarray  # out[k] = sum_i w[i] t[i, k] (x[i] - mu_k)(x[i] - mu_k)'  = n_k U'C_kU
+    noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
+
+
+@dataclass(frozen=True)
+class FullMeans(Placing):
+    """Axes U (r x d) and the groups' full means, in the rows' coordinates: outside the axes the means may differ, too.
+
+    placed[:d, i] = x_i = U'y_i, placed[d + k, i] = |Q (y_i - m_k)|^2 with Q = I - UU'
+    """
+
+    kernel = measure
+
+    latent_means: np.ndarray  # mu, K x d
+    matrix: np.ndarray  # (d + K) x r: the axes, then q_k = m_k - U mu_k, the part of each mean outside the axes
+    offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
+
+    @classmethod
+    def of(cls, axes: np.ndarray, means: np.ndarray, squared_norms: np.ndarray | None = None) -> FullMeans:
+        """`squared_norms` of the means, for means that do not lie in the space of the rows' coordinates."""
+        latent = means @ axes
+        if squared_norms is None:
+            squared_norms = np.einsum("kj,kj->k", means, means)
+        return cls(
+            latent,
+            np.concatenate([axes.T, means - latent @ axes.T]),
+            squared_norms - np.einsum("kj,kj->k", latent, latent),
+        )
+
+    @property
+    def d(self) -> int:
+        """The number of axes."""
+        return self.latent_means.shape[1]
+
+    def place(self, block: Block, state: BlockState) -> None:
+        """One product with the block's rows."""
+        state.placed = self.finish(block.times(self.matrix), state)
+
+    def finish(self, products: np.ndarray, state: BlockState) -> np.ndarray:
+        """From the products (d + K, m) of `matrix` with the rows to what is placed, in the same memory.
+
+        |Q(y - m_k)|^2 = (|y|^2 - |x|^2) - 2 y'q_k + (|m_k|^2 - |mu_k|^2): the differences are between quantities
+        outside the discriminative subspace, where the means nearly agree, so little cancels.
+        """
+        x, residuals = products[: self.d], products[self.d :]
+        residuals *= -2
+        residuals += state.squared_norms - np.einsum("dm,dm->m", x, x)
+        residuals += self.offsets[:, None]
+        np.maximum(residuals, 0, out=residuals)
+        return products
+
+    def moments(self, block: Block | None, state: BlockState) -> LatentMoments:
+        """Weighted moments per group of the coordinates and the distances."""
+        x, residuals = state.placed[: self.d], state.placed[self.d :]
+        weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+        covariances = np.empty((len(weighted), self.d, self.d))
+        for k, (t, mu) in enumerate(zip(weighted, self.latent_means, strict=True)):
+            centred = x - mu[:, None]
+            covariances[k] = (centred * t) @ centred.T
+        return LatentMoments(covariances, np.einsum("km,km->k", weighted, residuals))
+
+
+@dataclass
+class NoiseMoments(Mergeable):
+    """Sums per group of the squared distances outside the axes, and of their squares."""
+
+    weights: np.ndarray  # n_k
+    first: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k] with r[i, k] = |Q (y[i] - m_k)|^2
+    second: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k]^2
+
+
+@kernel(reads=("weights", "squared_norms", "posteriors"))
+def noise_moments(block: Block, state: BlockState, placing: FullMeans) -> NoiseMoments:
+    """How far the rows of each group lie outside the axes, and how much that varies."""
+    residuals = placing.finish(block.times(placing.matrix), state)[placing.d :]
+    weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+    parts = weighted * residuals
+    return NoiseMoments(weighted.sum(axis=1), parts.sum(axis=1), np.einsum("km,km->k", parts, residuals))

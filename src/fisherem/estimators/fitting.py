@@ -1,0 +1,116 @@
+"""Plain functions from rows and parameters to a fit: what the estimators, the search and images share."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._utils.wording import listed
+from ..em import model_choice
+from ..em.f_step.step import FStep
+from ..em.loop import Fit
+from ..em.model_choice import Chosen
+from ..em.multistart import Specification
+from ..em.problem import Problem, prepare
+from ..em.stopping import StopKind
+from ..model.criteria import CRITERIA
+from ..model.dlm import DLM, candidates
+from ..tables.checking import check_clusters
+
+__all__ = ["FittedRows", "adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """The prepared rows, the fit and how it was chosen."""
+
+    problem: Problem
+    chosen: Chosen
+
+    @property
+    def fit(self) -> Fit:
+        """The fit that was kept, with the states of its rows."""
+        return self.chosen.fit
+
+
+def check_parameters(estimator) -> None:
+    """One clear error for the first parameter of an estimator or a search that is not as it should be."""
+    estimator._check_parameters()
+
+
+def specification(estimator, n: int, p: int) -> Specification:
+    """What the estimator's parameters ask for on n rows of p variables."""
+    return estimator._specification(n, p)
+
+
+def fit_rows(estimator, table, weights=None, prior=None) -> FittedRows:
+    """Fit to checked rows (n x p): an array, anything that `ArrayRows` reads, or a table with an engine of its own.
+
+    The estimator's parameters are read, nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
+    """
+    check_clusters(estimator.n_clusters, table, weights)
+    spec = specification(estimator, *table.shape)
+    problem = prepare(table, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
+    with problem.rows.closed_on_error():
+        warn_of_constant_columns(problem, getattr(estimator, "feature_names_in_", None))
+        return FittedRows(problem, model_choice.fit_best(problem, spec, candidates(estimator.model)))
+
+
+def warn_of_constant_columns(problem: Problem, names) -> None:
+    """Say which columns cannot be selected because they have one value."""
+    constant = np.flatnonzero(problem.constant)
+    if len(constant):
+        shown = listed(constant, quoted=False) if names is None else listed([names[j] for j in constant])
+        warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)
+
+
+def warn_unless_converged(estimator, fit: Fit) -> None:
+    """Say why the iterations of a fit ended before the stopping rule was met."""
+    if fit.converged:
+        return
+    if fit.stop.kind is StopKind.CYCLE:
+        text = (
+            f"the iterations ended in a cycle after {fit.n_iter}: the F-step does not maximise the likelihood; "
+            "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
+        )
+    elif fit.stop.kind is StopKind.MAX_ITER:
+        text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
+    else:
+        text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+
+def adopt(estimator, problem: Problem, fit: Fit, starts: list[dict], model: DLM, choice: list[dict]):
+    """Copy a fit into the estimator's fitted attributes, with fixed signs of the axes; returns the estimator."""
+    solution = fit.solution
+    loadings = FStep.loadings(solution.axes, problem.scatter).copy()
+    loadings[problem.constant] = 0.0
+    largest = np.abs(loadings).argmax(axis=0)
+    signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
+    density, sparse = solution.density, solution.axes.sparse
+    K, d = density.latent_means.shape
+    estimator.labels_ = problem.rows.gather(fit.states, "labels")
+    estimator.loadings_ = loadings * signs
+    estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs
+    estimator.support_ = estimator.sparse_loadings_.any(axis=1)
+    estimator.weights_ = density.proportions
+    estimator.centre_ = problem.centre
+    estimator.means_ = problem.scatter.to_variables(solution.means.T).T + problem.centre
+    estimator.latent_means_ = estimator.means_ @ estimator.loadings_
+    estimator.covariances_ = density.covariances * signs[:, None] * signs
+    estimator.noise_variances_ = density.noises
+    estimator.model_, estimator.model_choice_ = model.name, choice
+    estimator.log_likelihood_ = fit.log_likelihood
+    estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros)
+    for name, criterion in CRITERIA.items():
+        value = criterion(fit.log_likelihood, estimator.n_parameters_, problem.weight, fit.entropy)
+        setattr(estimator, f"{name}_", value)
+    estimator.history_ = fit.history
+    estimator.n_iter_ = fit.n_iter
+    estimator.converged_ = fit.converged
+    estimator.stop_reason_ = str(fit.stop)
+    estimator.starts_ = starts
+    return estimator
