@@ -49,7 +49,7 @@ def _show(model, names) -> None:
 
     sizes = ", ".join(f"{group_name(k)} with {size}" for k, size in enumerate(np.bincount(model.labels_)))
     criteria = "   ".join(f"{CRITERIA[name].label} {value:.1f}" for name, value in criterion_values(model).items())
-    print("178 Italian wines, 13 measurements (standardised). Nothing says which cultivar a wine is.\n")
+    print("178 Italian wines, 13 measurements (standardised). The fit is not told which cultivar a wine is.\n")
     print(f"Groups    : {sizes} wines")
     print(f"Model     : {model.model_}, {model_words(model)}")
     print(f"Converged : {'yes' if model.converged_ else 'no'}, {model.n_iter_} iterations ({model.stop_reason_})")

@@ -84,24 +84,29 @@ def search_of(search: ModelSearch) -> Search:
 def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
     """How the fit was chosen, in one to three sentences."""
     Ks = [int(K) for K in values.columns]
-    groups = f"K = {Ks[0]}" if len(Ks) == 1 else f"K from {Ks[0]} to {Ks[-1]}"
+    groups = _number_of_groups(Ks[0]) if len(Ks) == 1 else f"K from {Ks[0]} to {Ks[-1]}"
     n, label = int(values.notna().to_numpy().sum()), criterion_label(search.criterion)
     fits = "One fit was judged" if n == 1 else f"{count(n, 'fit')} were compared"
     text = f"{fits} by {label} (larger is better): {groups}, {count(len(values), 'model')}."
     if not search.paths_:
         return text
-    best = search.best_params_
+    best, K = search.best_params_, _number_of_groups(search.best_params_["n_clusters"])
     criterion = f"{label} of the selection" if search.path_criterion == "selection" else f"penalised {label}"
     return (
         f"{text} The sparsity was then chosen by the {criterion} along the path of {_followed(search)}. "
-        f"The best fit has K = {best['n_clusters']}, model {best['model']} and sparsity {best['sparsity']:.3g}."
+        f"The best fit has {K}, model {best['model']} and sparsity {best['sparsity']:.3g}."
     )
+
+
+def _number_of_groups(K: int) -> str:
+    """The text "K = 3", with spaces at which a line does not break."""
+    return f"K\u00a0=\u00a0{K}"
 
 
 def _followed(search: ModelSearch) -> str:
     """The paths of the search: "K = 2, AB; K = 3, DB"."""
     cells = sorted({(int(K), str(model)) for K, model, _ in search.paths_})
-    named = "; ".join(f"K = {K}, {model}" for K, model in cells[:_MAX_PATHS_NAMED])
+    named = "; ".join(f"{_number_of_groups(K)}, {model}" for K, model in cells[:_MAX_PATHS_NAMED])
     more = len(cells) - _MAX_PATHS_NAMED
     return f"{named} and {more} more" if more > 0 else named
 
