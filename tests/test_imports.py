@@ -34,8 +34,8 @@ PACKAGES = [
 INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
-        "kernels", "spatial_prior", "scatter", "problem", "f_step", "m_step", "stopping", "sampling", "starts", "loop",
-        "multistart", "model_choice", "selection_likelihood",
+        "kernels", "spatial_prior", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step",
+        "dlm_family", "stopping", "sampling", "starts", "loop", "multistart", "model_choice", "selection_likelihood",
     ],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
 }  # fmt: skip

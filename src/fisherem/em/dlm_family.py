@@ -42,6 +42,7 @@ class DLMFamily(Family):
     sparse: SparseSettings | None = None  # None: Fisher-EM
 
     def begin(self, problem: Problem) -> DLMStep:
+        """F- and M-steps with an empty memory."""
         return DLMStep(self, problem)
 
     def f_step(self) -> FStep:
@@ -67,10 +68,12 @@ class DLMFamily(Family):
         return (sparse,) if self.sparse.start == "cold" else (Phase("dense", self.dense()), sparse)
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
+        """Table 1's count; with sparse axes the effective number of section 3.4."""
         axes = solution.axes
         return self.model.n_parameters(self.n_clusters, p, axes.d, axes.n_zeros)
 
     def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> DLMSolution:
+        """The solution from the arrays and values of `DLMSolution.pack`."""
         axes = Axes(
             arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"])
         )
@@ -100,6 +103,7 @@ class DLMSolution(Solution):
         return FullMeans.of(self.axes.rows, self.means)
 
     def record(self) -> dict[str, Any]:
+        """Fisher's criterion, the axes and the selected variables of this iterate."""
         return {
             "fisher": self.separation,
             "n_axes": self.axes.d,
@@ -115,9 +119,11 @@ class DLMSolution(Solution):
         return self.axes.rows @ longest, float(longest @ self.density.latent_means[group])
 
     def moved(self, by: np.ndarray) -> DLMSolution:
+        """The means moved; axes and covariances do not depend on the centre."""
         return replace(self, means=self.means + by)
 
     def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Axes, means and parameters as arrays and plain values."""
         density, axes = self.density, self.axes
         arrays = {
             "rows": axes.rows,

@@ -50,6 +50,8 @@ class Nothing:
 
 @dataclass
 class ColumnMoments(Mergeable):
+    """First and second moments of the columns."""
+
     weight: float  # sum_i w[i]
     sums: np.ndarray  # sums[j] = sum_i w[i] y[i, j]
     cross: np.ndarray  # cross[j, l] = sum_i w[i] y[i, j] y[i, l], or 0 when not asked for
@@ -77,6 +79,8 @@ def begin(block: Block | None, state: BlockState, n_clusters: int) -> Nothing:
 
 @dataclass
 class GroupSums(Mergeable):
+    """What an F-step needs of the rows."""
+
     weights: np.ndarray  # weights[k] = n_k = sum_i w[i] t[i, k]
     sums: np.ndarray  # sums[k, j] = sum_i w[i] t[i, k] y[i, j]
 
@@ -121,6 +125,8 @@ def measure_rows(block: Block, state: BlockState, placing) -> Any:
 
 @dataclass
 class Expectation(Mergeable):
+    """What an E-step sums: the likelihood, the entropy, and the sums of the next iteration."""
+
     log_likelihood: float  # sum_i w[i] log f(y[i])
     entropy: float  # -sum_ik w[i] t[i, k] log t[i, k]
     weights: np.ndarray  # as in GroupSums

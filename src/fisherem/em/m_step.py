@@ -28,6 +28,7 @@ class Parameters(Density):
 
     @classmethod
     def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0) -> Parameters:
+        """With the factors that the densities need computed once."""
         d = latent_means.shape[1]
         factors = np.linalg.cholesky(covariances)
         log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)

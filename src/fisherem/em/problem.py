@@ -50,6 +50,7 @@ class Problem:
 
     @property
     def p(self) -> int:
+        """The number of variables."""
         return self.scatter.p
 
     @property
@@ -58,6 +59,7 @@ class Problem:
         return self.scatter.mean_variance
 
     def fresh_states(self) -> Any:
+        """States that know the rows' weights and norms, and nothing of a fit."""
         return self.rows.derive(self.states, _LASTING)
 
     def states_of(self, fit, *names: str) -> Any:
@@ -75,6 +77,7 @@ class Problem:
         return states
 
     def group_sums(self, states):
+        """n_k and T'Y of the posteriors in the states."""
         return self.rows.fold(group_sums, states)
 
 

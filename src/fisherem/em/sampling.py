@@ -75,6 +75,7 @@ class Drawn:
         return Drawn(keys, numbers, self.size).cut()
 
     def cut(self) -> Drawn:
+        """The `size` largest keys, in the order of the rows."""
         kept = np.sort(np.argsort(-self.keys, kind="stable")[: self.size])
         return Drawn(self.keys[kept], self.numbers[kept], self.size)
 
@@ -94,11 +95,13 @@ class Centres:
     centres: np.ndarray
 
     def fill(self, rows, states, n_clusters: int) -> None:
+        """Set the posteriors of every block."""
         rows.fold(nearest, states, self.centres)
 
 
 @kernel(writes=("posteriors",))
 def nearest(block: Block, state: BlockState, centres: np.ndarray) -> Nothing:
+    """Posteriors 1 for the nearest centre, 0 for the others."""
     half = 0.5 * np.einsum("kj,kj->k", centres, centres)
     best = (block.times(centres) - half[:, None]).argmax(axis=0)
     state.posteriors = (best == np.arange(len(centres))[:, None]).astype(float)
@@ -112,11 +115,13 @@ class RandomPartition:
     seed: int
 
     def fill(self, rows, states, n_clusters: int) -> None:
+        """Set the posteriors of every block."""
         rows.fold(partition, states, self.seed, n_clusters, read=False)
 
 
 @kernel(reads=("first", "squared_norms"), writes=("posteriors",))
 def partition(block: Block | None, state: BlockState, seed: int, n_clusters: int) -> Nothing:
+    """Posteriors 1 for the group that the hash of a row's number gives."""
     labels = (_uniform(state.first, len(state.squared_norms), seed) * n_clusters).astype(int)
     state.posteriors = (labels == np.arange(n_clusters)[:, None]).astype(float)
     return Nothing()

@@ -51,6 +51,7 @@ class DenseScatter:
         return array
 
     def variable_scales(self):
+        """Standard deviations of the p variables, ridge included."""
         return np.sqrt(self.gram.diagonal())
 
 
@@ -68,19 +69,24 @@ class RowSpaceScatter:
         self.gram = LowRankGram(basis, eigenvalues, self.ridge)
 
     def solve(self, right):
+        """(S + ridge I)^-1 right, in the rows' coordinates."""
         return (right.T / self._diagonal).T
 
     def times(self, axes):
+        """(S + ridge I) axes, in the rows' coordinates."""
         return (axes.T * self._diagonal).T
 
     def to_variables(self, array):
+        """From the rows' coordinates to the p variables."""
         return self.basis @ array
 
     def to_rows(self, array):
+        """From the p variables to the rows' coordinates."""
         support = np.flatnonzero(array.any(axis=1))  # sparse loadings: only their variables count
         return self.basis[support].T @ array[support]
 
     def variable_scales(self):
+        """Standard deviations of the p variables, ridge included."""
         return np.sqrt(self.gram.diagonal())
 
 

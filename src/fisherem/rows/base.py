@@ -75,6 +75,7 @@ class Rows(ABC):
             raise
 
     def recentre(self, centre: np.ndarray) -> None:
+        """Subtract this point (p) from the rows from now on."""
         self.centre = centre
 
     def everything(self) -> np.ndarray:
@@ -113,10 +114,12 @@ class ElsewhereRows(Rows):
         """What a fresh state says of its first rows."""
 
     def states(self) -> list[dict[str, Any]]:
+        """A dict per block or bundle: its first row and weights."""
         states: list[dict[str, Any]] = [{"first": first} for first in self._firsts()]
         if self.weights is not None:
             self.spread(states, "weights", self.weights)
         return states
 
     def derive(self, states: list[dict], names: tuple[str, ...]) -> list[dict]:
+        """Dicts that share the named values."""
         return [{name: s[name] for name in names if name in s} for s in states]

@@ -155,6 +155,7 @@ def buffer(m: int, p: int) -> np.ndarray:
 
 
 def tile_rows(m: int, p: int) -> int:
+    """Rows of a tile: as many as stay in the cache, at most m."""
     return max(1, min(m, TILE_ELEMENTS // max(1, p)))
 
 

@@ -51,6 +51,7 @@ class ArrayRows(Rows):
         return {**self.__dict__, "_only": None, "_pool": None, "_limited": False}
 
     def recentre(self, centre: np.ndarray) -> None:
+        """Subtract this point (p) from the rows from now on."""
         self.centre = centre
         self._only = None
 
@@ -68,27 +69,35 @@ class ArrayRows(Rows):
         return tile
 
     def states(self) -> list[BlockState]:
+        """A `BlockState` per block."""
         return [
             BlockState(weights=None if self.weights is None else self.weights[s], first=s.start) for s in self.slices
         ]
 
     def derive(self, states: list[BlockState], names: tuple[str, ...]) -> list[BlockState]:
+        """New states that share the named arrays."""
         return [BlockState(**{name: getattr(s, name) for name in names}) for s in states]
 
     def spread(self, states: list[BlockState], name: str, values: np.ndarray) -> None:
+        """Views of `values`, one per block."""
         for state, span in zip(states, self.slices, strict=True):
             setattr(state, name, values[..., span])
 
     def gather(self, states: list[BlockState], name: str) -> np.ndarray:
+        """The blocks' arrays side by side."""
         return np.concatenate([getattr(s, name) for s in states], axis=-1)
 
     def take(self, index: np.ndarray) -> np.ndarray:
+        """Rows of the array."""
         return np.asarray(self.Y[index])
 
     def everything(self) -> np.ndarray:
+        """The array itself, where it is one."""
         return np.asarray(self.Y[:])
 
     def fold(self, kernel: Callable, states: list[BlockState], *args: Any, read: bool = True):
+        """Blocks in threads; sums in the order of the blocks."""
+
         def run(index: int):
             return kernel(self._block(self.slices[index]) if read else None, states[index], *args)
 

@@ -45,6 +45,7 @@ class Local:
         return delayed
 
     def hold_array(self, array):
+        """The array as it is: nothing is held."""
         return array
 
     def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
@@ -52,9 +53,11 @@ class Local:
         return blocks, [Bundle((number,)) for number in range(len(blocks))]
 
     def share(self, value):
+        """A value for all tasks, hidden from Dask."""
         return _Value(value)
 
     def call(self, function: Callable, items: list[tuple], bundles=None) -> list:
+        """function(*item) of every item, computed now."""
         import dask
 
         run = dask.delayed(_unpacked, pure=False)
@@ -63,9 +66,11 @@ class Local:
         )
 
     def bring(self, values: list) -> list:
+        """The values: they are here already."""
         return values
 
     def close(self) -> None:
+        """Nothing to cancel."""
         pass
 
 
@@ -113,6 +118,7 @@ class Cluster:
         return futures
 
     def hold_array(self, array):
+        """The array, computed and held by the workers."""
         from distributed import futures_of
 
         held = self.client.persist(array)
@@ -120,6 +126,7 @@ class Cluster:
         return held
 
     def hold(self, delayed: list) -> list:
+        """Futures of blocks that the workers compute and keep."""
         return self._remember(self.client.compute(delayed))
 
     def share(self, value):
@@ -154,6 +161,7 @@ class Cluster:
         return blocks, sorted(bundles, key=lambda bundle: bundle.numbers)
 
     def call(self, function: Callable, items: list[tuple], bundles: list[Bundle] | None = None) -> list:
+        """Futures of function(*item), each on the worker of its bundle."""
         name = f"fisherem{function.__name__}-{uuid.uuid4().hex}"
         futures = []
         for i, item in enumerate(items):
@@ -163,6 +171,7 @@ class Cluster:
         return self._remember(futures)
 
     def bring(self, futures: list) -> list:
+        """The values of futures."""
         return self.client.gather(futures)
 
     def close(self) -> None:
@@ -228,6 +237,7 @@ class DaskRows(ElsewhereRows):
         self.recentre(np.zeros(self.p))
 
     def recentre(self, centre: np.ndarray) -> None:
+        """Send the point (p) to the workers; they subtract it from now on."""
         self.centre = centre
         self._shared_centre = self.executor.share(centre)
 
@@ -247,17 +257,20 @@ class DaskRows(ElsewhereRows):
         return self._of_bundles([span.start for span in self.slices])
 
     def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
+        """Each bundle's part of `values` goes to its worker."""
         parts = [np.ascontiguousarray(values[..., span]) for span in self.slices]
         put = self.executor.call(_put, [(name, some) for some in self._of_bundles(parts)], self.bundles)
         for state, value in zip(states, put, strict=True):
             state[name] = value
 
     def gather(self, states: list[dict], name: str) -> np.ndarray:
+        """The bundles' values, fetched and put in the order of the rows."""
         source = "posteriors" if name == "labels" else name
         parts = self.executor.call(_get, [(_as_item(state[source]), name) for state in states], self.bundles)
         return np.concatenate(self._of_blocks(self.executor.bring(parts)), axis=-1)
 
     def take(self, index: np.ndarray) -> np.ndarray:
+        """Rows by number, fetched from the blocks that have them."""
         index = np.asarray(index)
         ends = np.searchsorted(index, [s.stop for s in self.slices])
         begins = np.concatenate([[0], ends[:-1]])
@@ -269,9 +282,11 @@ class DaskRows(ElsewhereRows):
         return np.concatenate(self.executor.bring(self.executor.call(_some_rows, items)))
 
     def close(self) -> None:
+        """Cancel what is still running."""
         self.executor.close()
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
+        """One task per bundle and part of the kernel; only sums come back."""
         shared = self.executor.share(args)
         with self.threads():  # workers in this process shall not use BLAS threads on top of their own
             for part in access(kernel).parts or (kernel,):

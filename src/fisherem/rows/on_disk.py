@@ -80,10 +80,12 @@ class FileRows(ElsewhereRows):
         return [span.start for span in self.slices]
 
     def spread(self, states: list[dict], name: str, values: np.ndarray) -> None:
+        """Each block's part of `values`, kept in memory or on disk."""
         for state, span in zip(states, self.slices, strict=True):
             state[name] = self.spill.keep(np.ascontiguousarray(values[..., span]))
 
     def gather(self, states: list[dict], name: str) -> np.ndarray:
+        """The blocks' values side by side."""
         kept = "posteriors" if name == "labels" else name
         shape = (self.n,) if name == "labels" else (*states[0][kept].shape[:-1], self.n)
         out = np.empty(shape, np.int32 if name == "labels" else float)
@@ -93,14 +95,18 @@ class FileRows(ElsewhereRows):
         return out
 
     def take(self, index: np.ndarray) -> np.ndarray:
+        """Rows by number, read from the file."""
         return self.source.take(np.asarray(index))
 
     def close(self) -> None:
+        """Close the temporary file."""
         self.spill.close()
 
     # -- fold --------------------------------------------------------------------------------------------------------
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
+        """Blocks as they are read, in threads; sums in the order of the blocks."""
+
         def run(index: int, raw: np.ndarray | None):
             return self._visit(kernel, index, raw, states[index], args)
 

@@ -31,6 +31,7 @@ class Kept:
         self._array: Any = array if offset is None else None
 
     def get(self) -> np.ndarray:
+        """The array, read back where it is on disk."""
         if self._offset is None:
             return self._array
         return self._spill.read(self._offset, self.shape, self.dtype)
@@ -51,6 +52,7 @@ class Spill:
         self._lock = threading.RLock()  # an array may be given back in the middle of any call
 
     def keep(self, array: np.ndarray) -> Kept:
+        """Keep an array: in memory while the limit lasts, else in the file."""
         with self._lock:
             if self.in_memory + array.nbytes <= self.limit:
                 self.in_memory += array.nbytes
@@ -79,6 +81,7 @@ class Spill:
         return offset
 
     def read(self, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array from its place in the file."""
         array = np.empty(shape, dtype)
         with self._lock:
             self._file.seek(offset)
@@ -88,6 +91,7 @@ class Spill:
         return array
 
     def release(self, offset: int | None, nbytes: int) -> None:
+        """Give back the room of an array."""
         with self._lock:
             if offset is None:
                 self.in_memory -= nbytes
@@ -98,6 +102,7 @@ class Spill:
         self.close()
 
     def close(self) -> None:
+        """Close the file, which removes it."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

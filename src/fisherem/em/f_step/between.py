@@ -21,6 +21,7 @@ class Between:
 
     @classmethod
     def of(cls, weights, means, overall_mean, scatter) -> Between:
+        """From the groups' weights (K), means (K x r) and the overall mean (r)."""
         share = np.sqrt(weights / weights.sum())
         H = ((means - overall_mean) * share[:, None]).T
         return cls(H, scatter.solve(H), scatter)

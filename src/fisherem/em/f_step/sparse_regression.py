@@ -35,6 +35,7 @@ MAX_SWEEPS = 200
 def sparse_regression(
     between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None, least_gain: float = LEAST_GAIN
 ) -> SparseResult:
+    """Alternate A and B within the l1 budgets: p x d sparse loadings, their optimality gap and the objective."""
     del dense  # the criterion itself is penalised; no dense axes are approximated
     scatter = between.scatter
     vectors, ratio, E = discriminant_vectors(between, between.H.shape[1])

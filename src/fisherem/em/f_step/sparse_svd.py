@@ -18,6 +18,7 @@ __all__ = ["sparse_svd"]
 
 
 def sparse_svd(between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None) -> SparseResult:
+    """One penalised singular pair per axis, each of what the axes before it have left."""
     del dense, scale_penalty
     warm = {} if warm is None else warm
     H = between.scatter.to_variables(between.H)

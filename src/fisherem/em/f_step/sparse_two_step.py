@@ -57,6 +57,7 @@ def l1_budgets(scatter, full, sparsity, scale_penalty) -> np.ndarray:
 
 
 def sparse_two_step(between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None) -> SparseResult:
+    """The dense axes, then for each the nearest sparse vector within its l1 budget, in the metric of S."""
     scatter = between.scatter
     axes = dense(between, d)
     full = scatter.to_variables(axes)

@@ -51,6 +51,7 @@ class Axes:
 
     @property
     def d(self) -> int:
+        """The number of axes."""
         return self.rows.shape[1]
 
     @property
@@ -60,6 +61,7 @@ class Axes:
 
     @property
     def n_selected(self) -> int | None:
+        """Variables with a loading; None for a dense step, which selects none."""
         return None if self.sparse is None else int(self.sparse.any(axis=1).sum())
 
 
