@@ -8,9 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import zarr
 from click.testing import CliRunner
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from fisherem import __version__, datasets, load
+from fisherem import FisherEM, __version__, datasets, load, save
 from fisherem.cli import main
 from fisherem.em.f_step.step import SPARSE_STEPS
 from fisherem.model.criteria import CRITERIA
@@ -304,6 +307,22 @@ def test_streamed_rows_are_predicted_searched_and_reported(large, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(target), pd.read_csv(tmp_path / "whole" / "labels.csv"))
     run("report", model, large / "large.parquet", *NAMED, *BLOCKS, "-o", tmp_path / "page.html")
     assert "read in blocks" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("memory", [(), BLOCKS])
+def test_models_of_arrays_and_other_kinds_of_files(large, tmp_path, recwarn, memory):
+    X = np.load(large / "large.npy")
+    model = make_pipeline(StandardScaler(), FisherEM(3, model="AkB", n_init=1, random_state=0)).fit(X)
+    save(model, tmp_path / "model.skops")
+    zarr.create_array(str(tmp_path / "large.zarr"), shape=X.shape, chunks=(100, 8), dtype="f8")[:] = X
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    (tmp_path / "parts.parquet").mkdir()
+    for i in range(3):
+        frame[1000 * i : 1000 * (i + 1)].to_parquet(tmp_path / f"parts.parquet/{i}.parquet", row_group_size=100)
+    for path in (large / "large.npy", tmp_path / "large.zarr", tmp_path / "parts.parquet"):
+        run("predict", tmp_path / "model.skops", path, *memory, "-o", tmp_path / "labels.csv")
+        np.testing.assert_array_equal(pd.read_csv(tmp_path / "labels.csv")["cluster"], model[-1].labels_ + 1)
+    assert not [w for w in recwarn if "feature names" in str(w.message)]
 
 
 def test_a_bad_value_in_a_streamed_table_is_named(large, tmp_path):

@@ -101,9 +101,9 @@ def test_rows_are_transformed_as_they_are_read(tmp_path):
     np.save(tmp_path / "rows.npy", ROWS)
     source = open_source(tmp_path / "rows.npy")
     scaler = StandardScaler().fit(ROWS)
-    same(Transformed(source, scaler), scaler.transform(ROWS))
+    same(Transformed(source, scaler, None), scaler.transform(ROWS))
     pca = PCA(2).fit(ROWS)
-    fewer = Transformed(source, pca)
+    fewer = Transformed(source, pca, None)
     assert fewer.shape == (53, 2)
     np.testing.assert_allclose(fewer.read(3, 30), pca.transform(ROWS)[3:30])
 

@@ -62,9 +62,7 @@ def open_for(model, data, id_column, label_column, drop, memory):
     ).named()  # fmt: skip
     if names is not None:
         table = table.select([str(name) for name in names])
-    X: Any = table.X
-    if names is None and hasattr(X, "to_numpy"):
-        X = X.to_numpy()  # the model was fitted to an array
+    X: Any = table.X if names is not None else table.X.to_numpy()  # the model was fitted to an array
     if not hasattr(model, "steps"):
         return table, X, model
     table.notes.append("columns were standardised as in the model file")

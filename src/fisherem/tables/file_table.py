@@ -90,7 +90,12 @@ class FileTable:
         names = None if self.names is None else [self.names[j] for j in columns]
         return FileTable(self.source.select(columns), self.memory, names)
 
+    def to_numpy(self) -> FileTable:
+        """The same rows without names, as `to_numpy` of a frame gives them: for models that were fitted to arrays."""
+        nameless = FileTable(self.source, self.memory)
+        nameless.names = None
+        return nameless
+
     def transformed(self, transformer) -> FileTable:
         """The rows as a fitted scikit-learn transformer gives them: each block is transformed as it is read."""
-        changed = Transformed(self.source, transformer, self.names)
-        return FileTable(changed, self.memory, changed.names)
+        return FileTable(Transformed(self.source, transformer, self.names), self.memory)

@@ -79,9 +79,9 @@ class Transformed(Source):
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, source: Source, transformer, names: list[str] | None = None):
+    def __init__(self, source: Source, transformer, names: list[str] | None):
         self.source, self.row_step, self.path = source, source.row_step, source.path
-        self._names = source.names if names is None else names
+        self._names = names  # those that the transformer expects
         self.transformer = transformer
         p = self._transform(np.zeros((1, source.shape[1]))).shape[1]
         self.shape = (source.shape[0], p)
