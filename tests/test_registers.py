@@ -417,3 +417,29 @@ def test_a_writer_of_images(cube, tmp_path):
         np.testing.assert_array_equal(np.loadtxt(written[-1]), found.labels + 1)
         result = json.loads(command("segment", tmp_path / "scene.npy", "-k", 2, "-o", tmp_path / "out", "--json"))
         assert "labels.txt" in result["files"]
+
+
+def test_entries_that_were_added_reach_worker_processes(monkeypatch):
+    """Workers import the package afresh: an entry of this process goes along with its tasks."""
+    from fisherem._utils import parallel
+    from fisherem._utils.register import added_entries
+
+    monkeypatch.setattr(parallel, "_BEGIN_SECONDS", -1.0)
+    monkeypatch.setattr(parallel, "_WORTH_SECONDS", -1.0)
+    assert added_entries() == {}
+    with SPARSE_STEPS.having("hard", _keep_largest):
+        assert list(added_entries()) == ["sparse step"]
+        results = dict(parallel.run_tasks(_step_names, [(0,), (1,), (2,)], 2))
+    assert all("hard" in names for names in results.values())
+    assert added_entries() == {}
+
+
+def _keep_largest(between, d, sparsity, dense, *, scale_penalty=False, warm=None):
+    loadings = between.scatter.to_variables(dense(between, d))
+    return SparseResult(np.where(np.abs(loadings) >= np.abs(loadings).max(), loadings, 0.0), 0.0)
+
+
+def _step_names(number):
+    from fisherem.em.f_step.step import SPARSE_STEPS
+
+    return list(SPARSE_STEPS)

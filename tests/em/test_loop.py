@@ -68,7 +68,7 @@ def test_an_empty_group_is_refilled_and_said_so():
 def test_a_start_with_an_empty_group_is_an_error(groups):
     Y, _ = groups
     problem = prepare(Y, ridge=1e-3)
-    with pytest.raises(FloatingPointError, match="group 2"):
+    with pytest.raises(FloatingPointError, match="group 3"):
         run(problem, problem.start_states(np.arange(len(Y)) % 2, 3), family(), settings())
 
 

@@ -54,7 +54,7 @@ def test_frames_names_clone_and_pickle(frame, estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS, **ids)
 def test_constant_columns_are_named_and_never_selected(frame, estimator):
     table = frame.assign(constant=3.7)
-    with pytest.warns(UserWarning, match="constant columns can tell nothing and are never selected: 'constant'"):
+    with pytest.warns(UserWarning, match="constant columns carry no information and are never selected: 'constant'"):
         model = clone(estimator).fit(table)
     assert not model.support_[-1]
     np.testing.assert_array_equal(model.support_[:-1], clone(estimator).fit(frame).support_)

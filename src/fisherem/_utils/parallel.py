@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .register import added_entries, receive_entries
+
 __all__ = ["run_tasks"]
 
 # Starting worker processes costs a second or two: small jobs are done before that. Work begins in this process; when
@@ -29,8 +31,11 @@ def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterat
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
-        yield from workers(delayed(_numbered)(function, index, tasks[index]) for index in range(done, len(tasks)))
+        added = added_entries()  # workers import the package afresh: what was registered since goes along
+        left_over = range(done, len(tasks))
+        yield from workers(delayed(_numbered)(added, function, index, tasks[index]) for index in left_over)
 
 
-def _numbered(function: Callable, index: int, task: tuple) -> tuple[int, Any]:
+def _numbered(added: dict, function: Callable, index: int, task: tuple) -> tuple[int, Any]:
+    receive_entries(added)
     return index, function(*task)

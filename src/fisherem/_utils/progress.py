@@ -21,7 +21,7 @@ class _Bar:
         self._progress, self._task, self._total = progress, task, 0
 
     def add(self, count: int) -> None:
-        """So many more steps are to come."""
+        """`count` more steps are to come."""
         self._total += count
         self._progress.update(self._task, total=self._total)
 

@@ -10,17 +10,25 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Register"]
+__all__ = ["Register", "added_entries", "receive_entries"]
 
 T = TypeVar("T")
+
+_REGISTERS: dict[str, Register] = {}  # every register of this process, by kind
+_WAITING: dict[str, Mapping[str, Any]] = {}  # entries from another process, for registers that are not imported yet
 
 
 class Register(Mapping[str, T], Generic[T]):
     """Entries of one `kind` by name, in the order in which they were added."""
 
     def __init__(self, kind: str, entries: Mapping[str, T] | None = None):
+        if kind in _REGISTERS:
+            raise ValueError(f"there is already a register of kind {kind!r}")
         self.kind = kind
         self._entries: dict[str, T] = dict(entries or {})
+        self._own = set(self._entries)  # what every process has that imports the package
+        _REGISTERS[kind] = self
+        self._receive(_WAITING.pop(kind, {}))
 
     def __getitem__(self, name: str) -> T:
         return self._entries[name]
@@ -46,6 +54,13 @@ class Register(Mapping[str, T], Generic[T]):
     def _decorator(self, name: str) -> Callable[[T], T]:
         return lambda entry: self.add(name, entry)
 
+    def seal(self) -> None:
+        """Say that what is here now comes with the package: every process that imports it has it."""
+        self._own = set(self._entries)
+
+    def _receive(self, entries: Mapping[str, T]) -> None:
+        self._entries |= {name: entry for name, entry in entries.items() if name not in self._entries}
+
     def remove(self, name: str) -> T:
         """Take an entry out again and return it."""
         return self._entries.pop(name)
@@ -64,3 +79,21 @@ class Register(Mapping[str, T], Generic[T]):
             yield entry
         finally:
             self.remove(name)
+
+
+def added_entries() -> dict[str, dict[str, Any]]:
+    """What was added since a register was made or sealed, by kind and name: a worker process starts without it."""
+    added = {
+        kind: {name: entry for name, entry in register.items() if name not in register._own}
+        for kind, register in _REGISTERS.items()
+    }
+    return {kind: entries for kind, entries in added.items() if entries}
+
+
+def receive_entries(added: Mapping[str, Mapping[str, Any]]) -> None:
+    """Take over what another process has added; what is here already stays as it is."""
+    for kind, entries in added.items():
+        if kind in _REGISTERS:
+            _REGISTERS[kind]._receive(entries)
+        else:
+            _WAITING[kind] = entries

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.wording import group_name
 from .family import Family, Solution
 from .kernels import Expectation, GroupSums, expect, split_group
 from .passes import evaluate, settle
@@ -141,16 +142,16 @@ class _Run:
         """An emptied group takes half of the largest one."""
         source = int(np.argmax(sums.weights))
         direction, threshold = self.recent[-1].solution.halves(source)
-        self.event = f"group {target} had emptied: refilled with half of group {source}"
+        self.event = f"{group_name(target)} had emptied: refilled with half of {group_name(source)}"
         self.n_splits += 1
         return self.problem.rows.fold(split_group, self.states, source, target, direction, threshold)
 
     def _give_up(self, emptied: np.ndarray) -> Fit:
-        names = ", ".join(map(str, emptied))
+        names = ", ".join(map(group_name, emptied))
         if not self.recent:
-            raise FloatingPointError(f"the start leaves group {names} with fewer than two observations")
+            raise FloatingPointError(f"the start leaves {names} with fewer than two observations")
         fit = self.recent[-1]
-        fit.stop = Stop(StopKind.COLLAPSED, f"group {names}")
+        fit.stop = Stop(StopKind.COLLAPSED, names)
         return fit
 
     def _best_of_recent(self, why: StopKind) -> Fit:

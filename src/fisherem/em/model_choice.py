@@ -1,10 +1,10 @@
 """Which of several models: two fits compared by what can be trusted of them.
 
-The likelihood compares models if the data are as the models suppose. Real data mostly are not: their noise outside the
+The likelihood compares models if the data fit the models' assumptions. Real data mostly do not: their noise outside the
 latent space is correlated or has heavy tails, so that p - d "independent" coordinates count for more than they know,
 and BIC prefers whatever follows that noise. Fisher's criterion (eq. 6), which the F-step maximises, looks at the
-partition alone and is the same measure for all models of a data set. So BIC decides where the noise is as supposed, and
-Fisher's criterion elsewhere.
+partition alone and is the same measure for all models of a data set. So BIC decides where the noise fits the
+assumption, and Fisher's criterion elsewhere.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def separation(problem: Problem, fit: Fit) -> float:
 def dispersion(problem: Problem, fit: Fit) -> float:
     """The variance of |Q (y - m_k)|^2 within groups over what independent normal noise has, 2 (p - d) beta_k^2.
 
-    About 1 where the noise is as the model supposes, larger where it is correlated or has heavy tails.
+    About 1 where the noise is independent and normal, larger where it is correlated or has heavy tails.
     """
     moments: NoiseMoments = problem.rows.fold(noise_moments, fit.states, fit.solution.placing)
     there = moments.weights > 0

@@ -38,7 +38,7 @@ class FisherEM(FittedDLM, BaseEstimator):
     model : str, default="auto"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
         notation ("alpha_kj beta"). "auto" fits the most compact, AB, and the most flexible, DkBk, and keeps one: by
-        BIC where the noise is as the models suppose, by Fisher's criterion elsewhere, AB where n < 2p.
+        BIC where the noise is independent and normal, by Fisher's criterion elsewhere, AB where n < 2p.
     discriminant : {"orthonormal", "svd", "regression"}, default="orthonormal"
         How the axes are found. "orthonormal" is the paper's greedy Foley-Sammon construction; "svd" and
         "regression" attain the maximum of eq. (6), with different axes inside the same subspace.

@@ -174,3 +174,6 @@ def _cleaning(found, folder: Path) -> list[Path]:
 @WRITERS.add("report")
 def _report(found, folder: Path) -> list[Path]:
     return [found.report(folder / "report.html")]
+
+
+WRITERS.seal()

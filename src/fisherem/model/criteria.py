@@ -44,10 +44,9 @@ def aic(log_likelihood: float, n_parameters: float, n: float = 0.0, entropy: flo
     return log_likelihood - n_parameters
 
 
-CRITERIA: Register[Criterion] = Register("criterion")
-for _criterion in (
+_CRITERIA = (
     Criterion("bic", "BIC", "log-likelihood − parameters/2 · log n", bic),
     Criterion("icl", "ICL", "BIC less the entropy of the posteriors", icl),
     Criterion("aic", "AIC", "log-likelihood − parameters", aic),
-):
-    CRITERIA.add(_criterion.name, _criterion)
+)
+CRITERIA: Register[Criterion] = Register("criterion", {criterion.name: criterion for criterion in _CRITERIA})

@@ -16,7 +16,7 @@ from ..em.problem import Problem
 __all__ = ["PathPoint", "sparsity_path"]
 
 # "auto": shares fall by this factor until every axis has one variable (or the least share is reached), then the
-# largest steps in the number of variables are halved until the path has so many points.
+# largest steps in the number of variables are halved until the path has this many points.
 _STEP = 0.6
 _LEAST_SHARE = 1e-3
 _POINTS = 20

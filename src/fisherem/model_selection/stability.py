@@ -116,7 +116,7 @@ def stability(
     n_subsamples : int, default=50
         The number of refits.
     fraction : float in (0, 1), default=0.5
-        Share of the rows in a subsample; the bound on false selections supposes one half.
+        Share of the rows in a subsample; the bound on false selections assumes one half.
     random_state : int, RandomState or None
         The seed of the subsamples and of the refits.
     n_jobs : int or None

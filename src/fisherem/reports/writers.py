@@ -70,6 +70,9 @@ def _report(done: Finished, path: Path) -> None:
     report(done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes)
 
 
+WRITERS.seal()
+
+
 def write_all(folder, fitted, model, table, X, scaler=None) -> list[Path]:
     """Every registered file of a fit, all or none of them; returns the paths.
 

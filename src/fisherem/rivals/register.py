@@ -49,3 +49,4 @@ for _rival in (
     ),
 ):
     RIVALS.add(_rival.name, _rival)
+RIVALS.seal()

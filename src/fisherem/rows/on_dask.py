@@ -130,7 +130,7 @@ class Cluster:
         return self._remember(self.client.compute(delayed))
 
     def share(self, value):
-        """One task holds the value: it goes to a worker once, from there to the others, and can be had again."""
+        """One task holds the value: it goes to one worker, from there to the others, and can be computed again."""
         return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
 
     def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:

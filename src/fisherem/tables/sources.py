@@ -86,8 +86,8 @@ class Transformed(Source):
         p = self._transform(np.zeros((1, source.shape[1]))).shape[1]
         self.shape = (source.shape[0], p)
         self.names = self._names if p == source.shape[1] else None
-        # the rows as they are read and as they become
-        self.step_bytes = source.step_bytes + self.row_step * p * self.dtype.itemsize
+        # blocks that wait hold the rows as they become; of the rows as they are read there is one step at a time
+        self.step_bytes = max(source.step_bytes, self.row_step * p * self.dtype.itemsize)
 
     def _transform(self, rows: np.ndarray) -> np.ndarray:
         table = rows.astype(np.float64, copy=False)

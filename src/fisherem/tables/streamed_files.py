@@ -25,6 +25,7 @@ READERS.add(".npy", Reader(streamed=open_npy))
 READERS.add(".zarr", Reader(streamed=open_zarr))
 READERS.add(".parquet", Reader(streamed=ParquetSource))
 READERS.add(".pq", READERS[".parquet"])
+READERS.seal()
 
 
 def open_source(X: Any) -> Source | None:

@@ -47,6 +47,7 @@ def read_text(path: Path) -> Sheet:
 
 for _suffix in (".csv", ".tsv", ".txt"):
     READERS.add(_suffix, Reader(whole=read_text, packed=True))
+READERS.seal()
 
 
 # -- decode --------------------------------------------------------------------------------------------------------

@@ -49,3 +49,4 @@ def read_npz(path: Path) -> Sheet:
 READERS.add(".xlsx", Reader(whole=read_excel))
 READERS.add(".xls", READERS[".xlsx"])
 READERS.add(".npz", Reader(whole=read_npz))
+READERS.seal()
