@@ -137,12 +137,3 @@ def test_nothing_to_spend_selects_nothing():
 )
 def test_steps_end_at_the_first_event(lengths, event):
     assert _next_event(*lengths) == (event, min(lengths))
-
-
-def test_a_budget_that_does_not_bind_gives_least_squares():
-    X, y = problem(5)
-    gram, g = DenseGram(X.T @ X), X.T @ y
-    full = np.linalg.solve(gram.matrix, g)
-    solution = solve(gram, g, 2 * np.abs(full).sum())
-    np.testing.assert_allclose(solution.coefficients, full)
-    assert solution.multiplier == 0

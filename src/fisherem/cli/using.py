@@ -13,15 +13,21 @@ from .options import json_option, memory_option, quiet_option, table_options
 
 __all__ = ["predict", "report"]
 
-_model_argument = click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
+
+def _of_a_model(default: str, what: str):
+    """The arguments of a command that reads a MODEL file and a table and writes one file."""
+
+    def decorate(command):
+        output = click.option("-o", "--output", type=click.Path(path_type=Path), default=Path(default),
+                              show_default=True, help=what)  # fmt: skip
+        model = click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
+        return model(table_options(memory_option(output(command))))
+
+    return decorate
 
 
 @click.command()
-@_model_argument
-@table_options
-@memory_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("labels.csv"), show_default=True,
-              help="File for the groups of the rows (CSV).")  # fmt: skip
+@_of_a_model("labels.csv", "File for the groups of the rows (CSV).")
 @json_option
 @quiet_option
 @friendly
@@ -47,11 +53,7 @@ def predict(model_file, data, id_column, label_column, drop, memory, output, as_
 
 
 @click.command()
-@_model_argument
-@table_options
-@memory_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True,
-              help="File for the page.")  # fmt: skip
+@_of_a_model("report.html", "File for the page.")
 @friendly
 def report(model_file, data, id_column, label_column, drop, memory, output):
     """Write the report page of a MODEL file and the table DATA."""

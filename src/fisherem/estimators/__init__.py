@@ -5,7 +5,6 @@ d), support_ (p) and the other attributes. `fitting` has the plain functions fro
 images use; `prediction` what a fitted estimator says of rows.
 """
 
-from .fisher_em import FisherEM
-from .sparse_fisher_em import SparseFisherEM
+from .fisher_em import FisherEM, SparseFisherEM
 
 __all__ = ["FisherEM", "SparseFisherEM"]

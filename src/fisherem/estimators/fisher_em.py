@@ -1,25 +1,29 @@
-"""FisherEM: parameters, checks, fitted attributes. The mathematics is in `em`."""
+"""FisherEM and SparseFisherEM: parameters, checks, fitted attributes. The mathematics is in `em`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.public import public
-from ..em.dlm_family import DLMFamily
+from ..em.dlm_family import DLMFamily, SparseSettings
 from ..em.f_step.dense import DISCRIMINANTS
+from ..em.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
 from ..em.loop import Settings
 from ..em.multistart import Specification
 from ..em.problem import AUTO_RIDGE
 from ..em.starts import STARTS
 from ..em.stopping import STOPPING
 from ..model.dlm import candidates
-from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
+from ..tables.checking import check_init, check_number, check_one_of, check_sparsity, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
 from .fitting import adopt, fit_rows, warn_unless_converged
 from .prediction import FittedDLM
 
-__all__ = ["FisherEM"]
+__all__ = ["FisherEM", "SparseFisherEM"]
 
 
 @public
@@ -159,10 +163,9 @@ class FisherEM(FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
-        fitted = fit_rows(self, table, weights)
-        with fitted.problem.rows.closed_on_error():
-            chosen = fitted.chosen
-            adopt(self, fitted.problem, chosen.fit, chosen.starts, chosen.model, chosen.candidates)
+        problem, chosen = fit_rows(self, table, weights)
+        with problem.rows.closed_on_error():
+            adopt(self, problem, chosen)
         warn_unless_converged(self, chosen.fit)
         return self
 
@@ -201,3 +204,106 @@ class FisherEM(FittedDLM, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return self.loadings_.shape[1]
+
+
+@public
+class SparseFisherEM(FisherEM):
+    """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
+
+    The parameters from `n_clusters` to `memory` are those of `FisherEM`.
+
+    Parameters
+    ----------
+    method : {"two-step", "regression", "svd"}, default="two-step"
+        The sparse F-step: the lasso of the projected data (Algorithm 1), the penalised regression (Algorithm 2) or
+        the penalised SVD of the between-covariance (Algorithm 3).
+    sparsity : float or sequence, default=0.1
+        In (0, 1], for all axes or one per axis: the share of the full solution's l1 norm ("two-step",
+        "regression") or of sqrt(p) ("svd"). 1 means dense.
+    start : {"fisher-em", "cold"}, default="fisher-em"
+        Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
+        iteration.
+    scale_penalty : bool, default=False
+        Weigh the l1 penalty of "two-step" and "regression" by the variables' standard deviations, as programs that
+        standardise the predictors do. No effect on standardised data.
+    axis_weights : {"equal", "relevance"}, default="equal"
+        "equal" uses `sparsity` for every axis. With "relevance" the share of axis j is
+        sparsity^(gamma_1 / gamma_j), gamma_j being the axis's part of Fisher's criterion: axes that tell little
+        about the groups are made sparser (the paper's first idea for further work).
+
+    Attributes
+    ----------
+    sparse_loadings_ : ndarray of shape (p, d)
+        The loadings before they are made orthonormal: their zeros are what the criteria count.
+
+    See Also
+    --------
+    FisherEM : The dense algorithm, with the other parameters and attributes.
+    ModelSearch : Chooses the sparsity.
+    """
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        model="auto",
+        discriminant="orthonormal",
+        n_axes=None,
+        init="kmeans",
+        n_init=10,
+        max_iter=200,
+        tol=1e-4,
+        stopping="aitken",
+        ridge="auto",
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+        memory=DEFAULT_MEMORY,
+        method="two-step",
+        sparsity=0.1,
+        start="fisher-em",
+        scale_penalty=False,
+        axis_weights="equal",
+    ):
+        super().__init__(
+            n_clusters,
+            model=model,
+            discriminant=discriminant,
+            n_axes=n_axes,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            stopping=stopping,
+            ridge=ridge,
+            variance_floor=variance_floor,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            memory=memory,
+        )
+        self.method = method
+        self.sparsity = sparsity
+        self.start = start
+        self.scale_penalty = scale_penalty
+        self.axis_weights = axis_weights
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_one_of("method", self.method, SPARSE_STEPS)
+        check_one_of("start", self.start, ("fisher-em", "cold"))
+        check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
+        if not isinstance(self.scale_penalty, (bool, np.bool_)):
+            raise ValueError(f"scale_penalty must be True or False; got {self.scale_penalty!r}")
+
+    def _specification(self, n: int, p: int) -> Specification:
+        spec = super()._specification(n, p)
+        family = spec.family
+        assert isinstance(family, DLMFamily)
+        sparse = SparseSettings(
+            method=self.method,
+            sparsity=check_sparsity(self.sparsity, family.d),
+            start=self.start,
+            scale_penalty=bool(self.scale_penalty),
+            axis_weights=self.axis_weights,
+        )
+        return replace(spec, family=replace(family, sparse=sparse))

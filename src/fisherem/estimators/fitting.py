@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,23 +16,10 @@ from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..em.stopping import StopKind
 from ..model.criteria import CRITERIA
-from ..model.dlm import DLM, candidates
+from ..model.dlm import candidates
 from ..tables.checking import check_clusters
 
-__all__ = ["FittedRows", "adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
-
-
-@dataclass(frozen=True)
-class FittedRows:
-    """The prepared rows, the fit and how it was chosen."""
-
-    problem: Problem
-    chosen: Chosen
-
-    @property
-    def fit(self) -> Fit:
-        """The fit that was kept, with the states of its rows."""
-        return self.chosen.fit
+__all__ = ["adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
 
 
 def check_parameters(estimator) -> None:
@@ -46,17 +32,18 @@ def specification(estimator, n: int, p: int) -> Specification:
     return estimator._specification(n, p)
 
 
-def fit_rows(estimator, table, weights=None, prior=None) -> FittedRows:
+def fit_rows(estimator, table, weights=None, prior=None) -> tuple[Problem, Chosen]:
     """Fit to checked rows (n x p): an array, anything that `ArrayRows` reads, or a table with an engine of its own.
 
-    The estimator's parameters are read, nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
+    Returns the prepared rows and the fit that was kept, with its model and why. The estimator's parameters are read,
+    nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
     """
     check_clusters(estimator.n_clusters, table, weights)
     spec = specification(estimator, *table.shape)
     problem = prepare(table, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(estimator, "feature_names_in_", None))
-        return FittedRows(problem, model_choice.fit_best(problem, spec, candidates(estimator.model)))
+        return problem, model_choice.fit_best(problem, spec, candidates(estimator.model))
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:
@@ -83,8 +70,9 @@ def warn_unless_converged(estimator, fit: Fit) -> None:
     warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
-def adopt(estimator, problem: Problem, fit: Fit, starts: list[dict], model: DLM, choice: list[dict]):
+def adopt(estimator, problem: Problem, chosen: Chosen):
     """Copy a fit into the estimator's fitted attributes, with fixed signs of the axes; returns the estimator."""
+    fit, model = chosen.fit, chosen.model
     solution = fit.solution
     loadings = FStep.loadings(solution.axes, problem.scatter).copy()
     loadings[problem.constant] = 0.0
@@ -102,7 +90,7 @@ def adopt(estimator, problem: Problem, fit: Fit, starts: list[dict], model: DLM,
     estimator.latent_means_ = estimator.means_ @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises
-    estimator.model_, estimator.model_choice_ = model.name, choice
+    estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
     estimator.log_likelihood_ = fit.log_likelihood
     estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros)
     for name, criterion in CRITERIA.items():
@@ -112,5 +100,5 @@ def adopt(estimator, problem: Problem, fit: Fit, starts: list[dict], model: DLM,
     estimator.n_iter_ = fit.n_iter
     estimator.converged_ = fit.converged
     estimator.stop_reason_ = str(fit.stop)
-    estimator.starts_ = starts
+    estimator.starts_ = chosen.starts
     return estimator

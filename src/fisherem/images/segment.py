@@ -93,9 +93,8 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
         problem, fit = search_rows(search, cleaned.rows, prior=prior)
         fitted = search.best_estimator_
     else:
-        found = fit_rows(estimator, cleaned.rows, prior=prior)
-        problem, fit, chosen = found.problem, found.fit, found.chosen
-        fitted = adopt(estimator, problem, fit, chosen.starts, chosen.model, chosen.candidates)
+        problem, chosen = fit_rows(estimator, cleaned.rows, prior=prior)
+        fitted, fit = adopt(estimator, problem, chosen), chosen.fit
         warn_unless_converged(estimator, fit)
     return _on_the_map(cube, cleaned, problem.rows.gather(fit.states, "posteriors"), fitted, search, fit)
 

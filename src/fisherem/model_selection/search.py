@@ -22,6 +22,7 @@ from .._utils.public import public
 from ..em.dlm_family import DLMFamily, SparseSettings
 from ..em.f_step.step import AXIS_WEIGHTS, FStep
 from ..em.loop import Fit, restore
+from ..em.model_choice import Chosen
 from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..estimators import FisherEM, SparseFisherEM
@@ -169,7 +170,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
         restored = restore(problem, best.fit)
-        adopt(self.best_estimator_, problem, restored, [], resolve(best.row["model"]), [])
+        adopt(self.best_estimator_, problem, Chosen(restored, [], resolve(best.row["model"]), []))
         return restored
 
     def _paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:

@@ -111,14 +111,9 @@ class LabelMapDisplay:
 
 @dataclass
 class UncertaintyDisplay:
-    """A map of the uncertainty.
+    """A map of the uncertainty: `values` (rows x columns) are 1 - the largest posterior, NaN where masked.
 
-    Attributes
-    ----------
-    values : ndarray of shape (rows, columns)
-        1 - the largest posterior; NaN where masked.
-    pixel_size, unit
-        As in `LabelMapDisplay`.
+    `pixel_size` and `unit` are as in `LabelMapDisplay`.
     """
 
     values: np.ndarray
