@@ -3,6 +3,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, SparseKMeans
 from fisherem.tables.checking import check_table, whole_table
@@ -201,6 +202,15 @@ def test_a_table_is_streamed_when_it_does_not_fit_half_of_the_budget(big):
     assert open_table(folder / "big.npy").ids == range(1, 401)
     text = open_table(folder / "plain.csv", memory="20kB")
     assert any("read whole, whatever the budget" in note for note in text.notes)
+
+
+def test_blocks_of_a_view_stay_within_the_budget(big):
+    """One column of a scaled table: all columns of a block are in memory while it is read."""
+    folder, X = big
+    table = open_table(folder / "big.npy", memory="20kB").X.transformed(StandardScaler().fit(X)).select([2])
+    blocks = [rows for _, rows in table.blocks()]
+    assert max(map(len, blocks)) * 6 * 8 * 2 <= 20_000 / 8
+    np.testing.assert_allclose(np.concatenate(blocks)[:, 0], StandardScaler().fit_transform(X)[:, 2])
 
 
 def test_columns_of_a_model_are_found_by_name(big):

@@ -75,9 +75,8 @@ class FileTable:
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """(number of the first row, rows) in blocks of at most an eighth of the budget, checked to be finite."""
-        n, p = self.shape
-        row_bytes = max(1, p * self.dtype.itemsize)
-        step = max(1, min(self.memory // _BLOCK_SHARE, _MOST_BLOCK_BYTES) // row_bytes)
+        n = len(self)
+        step = max(1, min(self.memory // _BLOCK_SHARE, _MOST_BLOCK_BYTES) // max(1, self.source.row_bytes))
         if step > self.source.row_step > 1:
             step -= step % self.source.row_step  # whole chunks: none is read twice
         for start in range(0, n, step):

@@ -32,6 +32,11 @@ class Source:
     wants_buffer = False
     text_columns: Sequence[str] = ()  # columns that hold no numbers: `column` reads them, `read` cannot
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that a row takes while it is read."""
+        return self.shape[1] * self.dtype.itemsize
+
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop (stop - start x p), in `buffer` (bytes) where that is possible."""
         raise NotImplementedError
@@ -62,6 +67,11 @@ class Columns(Source):
         self.names = None if source.names is None else [source.names[j] for j in self.columns]
         self.step_bytes = source.step_bytes  # what has to be held, whatever is kept
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that a row takes while it is read: those of all columns."""
+        return self.source.row_bytes
+
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop of the chosen columns."""
         return np.ascontiguousarray(self.source.read(start, stop)[:, self.columns])
@@ -88,6 +98,11 @@ class Transformed(Source):
         self.names = self._names if p == source.shape[1] else None
         # blocks that wait hold the rows as they become; of the rows as they are read there is one step at a time
         self.step_bytes = max(source.step_bytes, self.row_step * p * self.dtype.itemsize)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that a row takes while it is read: as it is in the file and as it becomes."""
+        return self.source.row_bytes + self.shape[1] * self.dtype.itemsize
 
     def _transform(self, rows: np.ndarray) -> np.ndarray:
         table = rows.astype(np.float64, copy=False)
