@@ -84,8 +84,8 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
             models=model,
             sparsities=sparsity if isinstance(sparsity, str) else [sparsity],
             criterion=criterion,
-            axis_weights=("equal", "relevance") if sparsity == "auto" else None,
             n_jobs=settings.get("n_jobs"),
+            **({} if sparsity == "auto" else {"axis_weights": None}),  # one share: the estimator's weights
         )
     check_parameters(fitter)
     fitter.n_features_in_ = cleaned.rows.shape[1]
