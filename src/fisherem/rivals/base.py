@@ -1,18 +1,20 @@
-"""What the rivals share: the selected columns as a transformer, and a warning about constant columns."""
+"""What the rivals share: checks of parameters, the selected columns as a transformer, a warning of constant columns."""
 
 from __future__ import annotations
 
 import warnings
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, listed
 from ..rows.threads import one_blas_thread
-from ..tables.checking import check_table
+from ..tables.checking import check_number, check_table
 
 __all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardised"]
 
@@ -48,9 +50,22 @@ def standardised(X: np.ndarray) -> np.ndarray:
 class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
     """A clusterer with `support_` ((p,) bool): `transform` keeps the selected columns and their names."""
 
+    max_iter: int
+    tol: float
+    n_jobs: int | None
+    random_state: Any
+
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.support_
+
+    def _check_limits(self) -> None:
+        """Check the parameters that every rival has: max_iter, tol, n_jobs, random_state."""
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        check_random_state(self.random_state)
 
     def _table(self, X, *, reset: bool) -> np.ndarray:
         """X as a checked table of floats (n x p); with `reset`, its columns become those of the estimator."""

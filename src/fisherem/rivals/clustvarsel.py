@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .._utils.public import public
 from ..rows.threads import n_threads
@@ -37,16 +36,19 @@ def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
 class MixtureSelector(SelectingClusterer):
     """What Clustvarsel and Selvarclust share: checks, the search's state, and the use of the final mixture."""
 
-    def _check_shared_parameters(self) -> None:
-        check_number("max_iter", self.max_iter, integer=True, least=1)
-        check_number("max_steps", self.max_steps, integer=True, least=1)
-        check_number("tol", self.tol, least=0)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-        check_random_state(self.random_state)
+    def __init__(self, n_clusters, models, max_iter, tol, max_steps, random_state, n_jobs):
+        self.n_clusters = n_clusters
+        self.models = models
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_steps = max_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _search(self, X) -> Search:
-        """The state of a search over the table X, before its first step."""
+        """The state of a search over the table X, before its first step; the shared parameters are checked first."""
+        self._check_limits()
+        check_number("max_steps", self.max_steps, integer=True, least=1)
         shapes = resolve_shapes(self.models)
         table = self._table(X, reset=True)
         family = Family(check_numbers_of_clusters(self.n_clusters, table), shapes, self.max_iter, self.tol)
@@ -151,31 +153,16 @@ class Clustvarsel(MixtureSelector):
     """
 
     def __init__(
-        self,
-        n_clusters=3,
-        *,
-        direction="forward",
-        models="all",
-        max_iter=200,
-        tol=1e-5,
-        max_steps=1000,
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.n_clusters = n_clusters
+        self, n_clusters=3, *, direction="forward", models="all", max_iter=200, tol=1e-5, max_steps=1000,
+        random_state=None, n_jobs=None,
+    ):  # fmt: skip
+        super().__init__(n_clusters, models, max_iter, tol, max_steps, random_state, n_jobs)
         self.direction = direction
-        self.models = models
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_steps = max_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @on_one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X (n x p); `y` is ignored."""
         check_one_of("direction", self.direction, DIRECTIONS)
-        self._check_shared_parameters()
         search = self._search(X)
         self._adopt(search, DIRECTIONS[self.direction])
         return self

@@ -98,36 +98,19 @@ class Selvarclust(MixtureSelector):
     """
 
     def __init__(
-        self,
-        n_clusters=3,
-        *,
-        ranking="stepwise",
-        models="all",
-        regression_shapes=("LI", "LB", "LC"),
-        patience=3,
-        max_iter=200,
-        tol=1e-5,
-        max_steps=1000,
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.n_clusters = n_clusters
+        self, n_clusters=3, *, ranking="stepwise", models="all", regression_shapes=("LI", "LB", "LC"), patience=3,
+        max_iter=200, tol=1e-5, max_steps=1000, random_state=None, n_jobs=None,
+    ):  # fmt: skip
+        super().__init__(n_clusters, models, max_iter, tol, max_steps, random_state, n_jobs)
         self.ranking = ranking
-        self.models = models
         self.regression_shapes = regression_shapes
         self.patience = patience
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_steps = max_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @on_one_blas_thread
     def fit(self, X, y=None):
         """Fit to the rows of X (n x p); `y` is ignored."""
         check_one_of("ranking", self.ranking, RANKINGS)
         check_number("patience", self.patience, integer=True, least=1)
-        self._check_shared_parameters()
         shapes = (self.regression_shapes,) if isinstance(self.regression_shapes, str) else self.regression_shapes
         for shape in shapes:
             check_one_of("regression_shapes", shape, REGRESSION_SHAPES)

@@ -125,11 +125,7 @@ class SparseKMeans(SelectingClusterer):
             check_one_of("bound", self.bound, ("permutation",))
         check_number("n_permutations", self.n_permutations, integer=True, least=1)
         check_number("n_init", self.n_init, integer=True, least=1)
-        check_number("max_iter", self.max_iter, integer=True, least=1)
-        check_number("tol", self.tol, least=0)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-        check_random_state(self.random_state)
+        self._check_limits()
 
     def _check_bound(self, p: int) -> None:
         s = self.bound
