@@ -394,11 +394,11 @@ def test_a_reader_of_images(cube, tmp_path):
     reader = ImageReader(lambda path, shape: images.Cube(np.fromfile(path).reshape(*shape, -1)), ("shape",))
     with IMAGE_READERS.having(".raw64", reader):
         np.testing.assert_array_equal(images.read(path, shape=(12, 9)).data, cube)
-        with pytest.raises(ValueError, match=r"variable: no options for \.raw64"):
+        with pytest.raises(ValueError, match=r"variable: not used for \.raw64"):
             images.read(path, variable="x")
         arguments = ("segment", path, "-k", 2, "--shape", "12x9", "-o", tmp_path / "out", "--json")
         assert json.loads(command(*arguments))["n_clusters"] == 2
-    with pytest.raises(ValueError, match=r"scene\.raw64: the format is told by the ending"):
+    with pytest.raises(ValueError, match=r"scene\.raw64: the format is recognised by the ending"):
         images.read(path)
 
 

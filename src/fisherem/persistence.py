@@ -1,7 +1,7 @@
 """Model files: written with skops, which stores data and names of types, and never executes anything it reads.
 
-Loaded are the types that skops itself knows to be harmless, our estimators and the classes of the registered rivals;
-any other is refused by its name.
+Types that skops itself knows to be harmless, our estimators and the classes of the registered rivals are loaded; any
+other type is refused by name.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["ModelFileError", "load", "save"]
 _FORMAT = 1
 # Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
 _OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
-# Model files are not compressed, so what they unpack to is what they weigh; anything else is a bomb.
+# Model files are not compressed, so they unpack to their own size; one that unpacks to far more is a zip bomb.
 _MOST_EXPANSION = 20
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model of ours, or not whole."""
+    """A file that is not one of our models, or is incomplete."""
 
 
 def save(model, path) -> Path:
@@ -68,7 +68,7 @@ def load(path):
     try:
         data = _with_present_homes(path)
         unknown = set(skops.io.get_untrusted_types(data=data)) - set(trusted)
-    except Exception as error:  # whatever a damaged file makes of a parser
+    except Exception as error:  # a damaged file can make a parser raise anything
         raise ModelFileError(f"{path}: not a fisherem model file ({error})") from None
     if unknown:
         raise ModelFileError(
@@ -176,13 +176,15 @@ def _check_container(path: Path) -> None:
     if "schema.json" not in names:
         raise ModelFileError(f"{path}: a zip archive, but not a model file (no schema.json in it)")
     if size > _MOST_EXPANSION * path.stat().st_size + 2**20:
-        raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, far more than it weighs")
+        raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, far more than its own size")
 
 
 def _with_defaults(model):
-    """Give an estimator from an earlier version the parameters and attributes that it did not know."""
+    """Give an estimator from an earlier version the parameters and attributes that it lacks."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
         if type(one).__module__.partition(".")[0] == "fisherem":
+            if hasattr(one, "noise_variances_") and not hasattr(one, "means"):
+                one.means = "full"  # all that version 0.1.0 had
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)

@@ -235,7 +235,7 @@ def test_other_bad_files(tmp_path, plain):
     with pytest.raises(ValueError, match="cannot be read as a raster"):
         read(tmp_path / "a.tif")
     (tmp_path / "a.xyz").write_text("text")
-    with pytest.raises(ValueError, match="told by the ending"):
+    with pytest.raises(ValueError, match="recognised by the ending"):
         read(tmp_path / "a.xyz")
     np.save(tmp_path / "a.npy", plain[0][0])
     with pytest.raises(ValueError, match="expected rows x columns x bands"):
@@ -246,7 +246,7 @@ def test_other_bad_files(tmp_path, plain):
     path = write_envi(tmp_path / "a.hdr", plain[0])
     with pytest.raises(ValueError, match="the mask must have the cube's rows x columns"):
         read(path, mask=np.ones((3, 3)))
-    with pytest.raises(ValueError, match="no options for"):
+    with pytest.raises(ValueError, match="not used for"):
         read(path, variable="x")
 
 

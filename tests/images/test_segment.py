@@ -81,7 +81,7 @@ def test_arrays_and_integers_with_a_scale_factor(plain):
 
 
 def test_wrong_requests(plain):
-    with pytest.raises(ValueError, match="spatial must be a number from 0, or 'auto'"):
+    with pytest.raises(ValueError, match="spatial must be a number of at least 0, or 'auto'"):
         segment(plain[0], 2, spatial="much")
     with pytest.raises(ValueError, match="spatial must be a number at least 0"):
         segment(plain[0], 2, spatial=-1)

@@ -200,7 +200,7 @@ def test_stability(three, wines):
     assert found.failures == {"lost": 1}
     assert "Stability of the selection" in Reader(render(build(three, X, stability=result))).all_text
     result.frequencies = frequencies[:4]
-    with pytest.raises(ValueError, match="stability is of 4 variables, but X has 13"):
+    with pytest.raises(ValueError, match="stability covers 4 variables, but X has 13"):
         build(three, X, stability=result)
     with pytest.raises(TypeError, match=r"fisherem\.stability"):
         build(three, X, stability=0.7)

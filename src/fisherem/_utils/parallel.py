@@ -1,4 +1,4 @@
-"""Independent tasks on several cores: results come as they are finished and do not depend on how many there are."""
+"""Independent tasks on several cores: results come as they are finished and do not depend on the number of cores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .register import added_entries, receive_entries
 __all__ = ["run_tasks"]
 
 # Starting worker processes costs a second or two: small jobs are done before that. Work begins in this process; when
-# it has run this long and at least so much seems to be left, the rest goes to workers.
+# it has run this long and at least this much seems to be left, the rest goes to workers.
 _BEGIN_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
 

@@ -26,7 +26,7 @@ class Register(Mapping[str, T], Generic[T]):
             raise ValueError(f"there is already a register of kind {kind!r}")
         self.kind = kind
         self._entries: dict[str, T] = dict(entries or {})
-        self._own = set(self._entries)  # what every process has that imports the package
+        self._own = set(self._entries)  # what every process that imports the package has
         _REGISTERS[kind] = self
         self._receive(_WAITING.pop(kind, {}))
 

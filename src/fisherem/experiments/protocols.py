@@ -122,7 +122,7 @@ def default_call(data: str, method: str, seed: int) -> dict:
 
 
 def search_call(data: str, method: str, seed: int) -> dict:
-    """ModelSearch as a user calls it who knows the number of groups."""
+    """ModelSearch as called by a user who knows the number of groups."""
     X, y = prepared(data)
     estimator = SparseFisherEM(method=SPARSE[method], random_state=seed)
     search = ModelSearch(estimator, n_clusters=[DATA[data].n_clusters], n_jobs=1, progress=False).fit(X)
@@ -203,7 +203,7 @@ def _sparse(problem, dense, data, model, method, level, seed, y):
 def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
     """What the method could have given: every model and level from the default starts, (BIC, accuracy, variables).
 
-    It tells a result that the algorithm cannot reach from one that the criterion did not choose.
+    It separates results that the algorithm cannot reach from those that the criterion did not choose.
     """
     problem, y = _problem(data)
     found, starts = {}, None

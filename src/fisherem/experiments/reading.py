@@ -61,7 +61,7 @@ def of_table_3(numbers: pd.DataFrame) -> list[str]:
     lines = [
         f"The paper's protocol, {len(cells)} sparse cells: "
         + ", ".join(f"{count} {kind or 'not read'}" for kind, count in kinds.items())
-        + ". *within* and *above* compare with the paper's mean and standard deviation; for the others the reason was "
+        + ". *within* and *above* compare with the paper's mean and standard deviation; for the others a reason was "
         "looked for: *starts* means that the default starts repair it, *choice* that another model or level would "
         "have, *out of reach* that none would."
     ]
@@ -122,7 +122,7 @@ def of_table_4(numbers: pd.DataFrame) -> list[str]:
         return []
     lines = [
         f"Our times are {done['times_faster'].min():.0f} to {done['times_faster'].max():.0f} times shorter than the "
-        "paper's, on a machine some fifteen years younger."
+        "paper's, on a machine some fifteen years newer."
     ]
     own = done[done["method"].isin(list(SPARSE))]["seconds"]
     rivals = done[~done["method"].isin(list(SPARSE))]["seconds"]

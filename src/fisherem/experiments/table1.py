@@ -1,4 +1,4 @@
-"""Table 1: free parameters of the DLM models, the paper's twelve and any other, and of nine models of others."""
+"""Table 1: free parameters of the DLM models, the paper's twelve and any others, and of nine models from elsewhere."""
 
 from __future__ import annotations
 

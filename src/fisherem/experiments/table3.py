@@ -133,7 +133,7 @@ def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> d
 
 
 def _explain(plan: Plan, row: dict, found: dict) -> str:
-    """Why a cell of the paper's protocol lies where it does: tried are other starts and other choices."""
+    """Why a cell of the paper's protocol lies where it does: other starts and other choices are tried."""
     if np.isnan(row["accuracy"]) or np.isnan(row["paper"]) or not found:
         return ""
     least = row["paper"] - row["paper_sd"] - 5e-4  # the paper prints three digits

@@ -45,7 +45,7 @@ def _reader(path: Path) -> Reader:
     if path.suffix.lower() not in READERS:
         if Path(f"{path}.hdr").exists():
             return READERS[".hdr"]
-        raise ValueError(f"{path.name}: the format is told by the ending, one of {', '.join(READERS)}")
+        raise ValueError(f"{path.name}: the format is recognised by the ending, one of {', '.join(READERS)}")
     return READERS[path.suffix.lower()]
 
 
@@ -74,7 +74,7 @@ def read(
     reader = _reader(path)
     options = {k: v for k, v in {"variable": variable, "shape": shape, "order": order}.items() if v is not None}
     if extra := set(options) - set(reader.options):
-        raise ValueError(f"{', '.join(sorted(extra))}: no options for {path.suffix} files, which carry this themselves")
+        raise ValueError(f"{', '.join(sorted(extra))}: not used for {path.suffix} files, which carry this themselves")
     if order not in (None, "C", "F"):
         raise ValueError(f"order must be 'C' or 'F'; got {order!r}")
     cube = reader.read(path, **options)

@@ -47,12 +47,13 @@ def segment(
     n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. With several
         n_clusters, sparsity "auto" chooses it too, and model may be a list. The default method is "svd" (Algorithm 3):
-        neighbouring bands say nearly the same, and "two-step" then keeps 8 bands of one scene and 237 of the next
+        neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
+        the next
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
     bands, mask, clip, normalise, standardise : cleaning, see `fisherem.images.clean`
-    n_init : starts; pixels are many, so that k-means on a sample seldom ends elsewhere
+    n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
@@ -107,7 +108,7 @@ def _strength(spatial: float | str) -> float | None:
     """The strength of the prior; None: to be estimated."""
     if isinstance(spatial, str):
         if spatial != "auto":
-            raise ValueError(f"spatial must be a number from 0, or 'auto'; got {spatial!r}")
+            raise ValueError(f"spatial must be a number of at least 0, or 'auto'; got {spatial!r}")
         return None
     check_number("spatial", spatial, least=0)
     return float(spatial)

@@ -171,7 +171,7 @@ class SpectraDisplay:
         return cls(positions, spectra, selected, legend_names(names, K), label)
 
     def plot(self, ax=None):
-        """A line per group; a grey bar per selected band, as wide as the bands lie apart."""
+        """A line per group; a grey bar per selected band, as wide as the spacing of the bands."""
         ax = new_axes(ax, (9, 5))
         order = np.argsort(self.positions, kind="stable")
         width = float(np.median(np.diff(self.positions[order])))

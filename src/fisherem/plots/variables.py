@@ -11,7 +11,7 @@ from .style import MARKERS, PALETTE, legend_names, new_axes, variable_names
 
 __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
-# Up to here the profile names every variable; beyond, names would lie over each other and the axis counts.
+# Up to this many variables the profile names each one; with more, names would overlap, so the axis shows numbers.
 _MAX_NAMED = 40
 
 
@@ -78,7 +78,7 @@ class ProfilesDisplay:
     Attributes
     ----------
     values : ndarray of shape (K, p)
-        The means; in standard deviations from the overall mean, unless they were asked for as they are.
+        The means, in standard deviations from the overall mean if `standardised`.
     selected : ndarray of shape (p,), bool
         The variables with a loading that is not 0.
     names : list of str

@@ -123,7 +123,7 @@ def _spectra(width: int, spectra: Spectra, names: list[str]) -> str:
 
 
 def _curve(spectra: Spectra, k: int, x: Scale, y: Scale) -> str:
-    """The spectrum of group k, with one mark, for every group at another place: groups can be told without colour."""
+    """The spectrum of group k, with one mark, at a different place for each group: no colour is needed."""
     K, p = spectra.values.shape
     drawn = np.arange(0, p, -(-p // _MAX_POINTS))
     line = " ".join(_run(x, y, spectra.positions[run], spectra.values[k, run]) for run in _runs(spectra, k, drawn))
@@ -136,7 +136,7 @@ def _curve(spectra: Spectra, k: int, x: Scale, y: Scale) -> str:
 
 
 def _bars(spectra: Spectra, x: Scale, top: float, bottom: float) -> str:
-    """A bar per selected band, as wide as the bands lie apart, within what can be seen and is still a bar."""
+    """A bar per selected band, as wide as the spacing of the bands: wide enough to be seen, and still a bar."""
     if spectra.selected[np.isfinite(spectra.values).any(axis=0)].all():  # a bar on every band would say nothing
         return ""
     step = float(np.median(np.diff(spectra.positions)))

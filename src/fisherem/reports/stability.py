@@ -11,7 +11,7 @@ from .text import clean, tally
 
 __all__ = ["StabilityTable", "stability_of"]
 
-# Variables with a row in the table: the most frequent ones; the others were hardly ever selected.
+# Variables with a row in the table: the most frequent ones; the others were rarely selected.
 _MAX_STABLE = 40
 
 
@@ -46,7 +46,7 @@ def stability_of(stability: Stability, support: np.ndarray, threshold: float = 0
     p = len(support)
     if len(stability.frequencies) != p:
         raise ValueError(
-            f"stability is of {len(stability.frequencies)} variables, but X has {p}: compute it for this table"
+            f"stability covers {len(stability.frequencies)} variables, but X has {p}: compute it for this table"
         )
     frequency, stable = stability.frequencies, stability.stable(threshold)
     order = np.argsort(-frequency, kind="stable")[:_MAX_STABLE]

@@ -108,7 +108,7 @@ def scatter_data(content: Content) -> dict:
         "secondPosterior": np.round(points.second_posteriors, 4).tolist(),
         "axes": [_short(column) for column in points.coordinates.T],
         "centres": [_short(row) for row in content.centres],
-        # a covariance keeps six significant digits: its smallest direction may be thousands of times the others
+        # six significant digits: the smallest direction of a covariance may be thousands of times below the largest
         "covariances": [[[float(f"{v:.6g}") for v in row] for row in one] for one in content.covariances],
         "arrows": [{"name": name, "loadings": np.round(loadings, 4).tolist()} for name, loadings in content.arrows],
     }

@@ -17,7 +17,7 @@ MAX_LISTED = 100
 MAX_BOXES = 24
 _GROUP_BOXES = 480
 _FEWEST_BOXES = 6
-# The profile has one point per variable up to here; beyond, neighbours share one.
+# Up to this many variables the profile has a point for each; with more, neighbours share one.
 MAX_POINTS = 400
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

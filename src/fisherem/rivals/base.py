@@ -1,4 +1,4 @@
-"""What the rivals share: checks of parameters, the selected columns as a transformer, a warning of constant columns."""
+"""What the rivals share: parameter checks, the selected columns as a transformer, a warning about constant columns."""
 
 from __future__ import annotations
 

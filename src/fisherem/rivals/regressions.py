@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["REGRESSION_SHAPES", "Regressions", "sweep"]
 
-# A regressor of which less than this share is left beside the others counts as a combination of them.
+# A regressor with less than this share of its variance left, given the others, counts as a combination of them.
 _COLLINEAR = 1e-10
 
 

@@ -25,9 +25,9 @@ def by_steps(search: Search, patience: int) -> None:
 def by_lasso(search: Search, patience: int) -> None:
     """Walk down the ranking of a lasso-type mixture: a variable joins S if its difference is positive.
 
-    The first two are taken as they are. The walk ends after `patience` variables in a row that do not cluster. The
+    The first two always join. The walk ends after `patience` variables in a row that do not cluster. The
     ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards, from the
-    last one back, each variable leaves that the others have made redundant.
+    last one back, each variable that the others have made redundant leaves.
     """
     Z = standardised(search.subsets.X)[:, search.candidates]
     K = max(search.subsets.family.n_clusters)

@@ -2,7 +2,7 @@
 
     difference(j | S) = BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R),   R a subset of S selected by BIC
 
-Where it is positive, variable j tells more about the groups than its regression on the chosen variables explains. BIC
+Where it is positive, variable j says more about the groups than its regression on the chosen variables explains. BIC
 here is log-likelihood - parameters/2 log n, half of mclust's.
 """
 

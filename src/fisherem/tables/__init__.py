@@ -13,6 +13,6 @@ Out, for the estimators, from `checking.check_table`: an array (n x p) in float3
 - rows(weights, n_jobs), the engine of the package `rows` that visits the rows in blocks
 - rows_at(index), some rows as an array
 
-Columns that are no numbers, values that are not finite, and files that are not what they claim to be are refused by an
-error that names the file, the place and the remedy.
+Columns that are not numbers, values that are not finite, and files that are not what they claim to be are refused with
+an error that names the file, the place and the remedy.
 """

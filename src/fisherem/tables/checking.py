@@ -134,7 +134,7 @@ def _memory(estimator) -> Any:
 
 
 def check_rows(n: int, least: int) -> None:
-    """At least so many rows."""
+    """An error unless there are at least `least` rows."""
     if n < least:
         raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
 

@@ -104,7 +104,7 @@ class _Roles:
 
 
 def is_path(X: Any) -> bool:
-    """Whether X names a file, and is no table itself."""
+    """Whether X is the path of a file, not a table itself."""
     return isinstance(X, (str, os.PathLike))
 
 
@@ -121,7 +121,7 @@ def open_table(
         The columns that name the rows and their known classes.
     drop : names of columns to leave out
     only : names of the columns that may be kept, optional
-        Others are left out without a word, whatever they hold.
+        Others are left out silently, whatever they hold.
     memory : str or int, default="1GB"
         The budget: rows that can be streamed are, if they do not fit half of it.
 

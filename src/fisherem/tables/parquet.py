@@ -17,7 +17,7 @@ from .sources import Source
 
 __all__ = ["ParquetSource"]
 
-# How Arrow's names of the types begin that hold numbers; "null" is a column without any value.
+# How the names of Arrow's numeric types begin; "null" is a column without any value.
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool", "decimal", "null")
 
 
@@ -40,7 +40,7 @@ class ParquetSource(Source):
         lengths = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._begin = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
         self.row_step = max(lengths, default=1)
-        self._lock = threading.RLock()  # pyarrow's files are not for several threads
+        self._lock = threading.RLock()  # pyarrow's files are not safe for several threads
         self._take_columns(names)
 
     def _take_columns(self, names: list[str]) -> None:

@@ -12,7 +12,7 @@ from .errors import TableError
 
 __all__ = ["Columns", "Source", "Transformed", "check_shape", "float_type"]
 
-# Rows that `column` holds at a time hold about this many values (8 MB as doubles).
+# `column` reads blocks of rows with about this many values (8 MB as doubles).
 _COLUMN_ELEMENTS = 2**20
 
 
@@ -96,12 +96,12 @@ class Transformed(Source):
         p = self._transform(np.zeros((1, source.shape[1]))).shape[1]
         self.shape = (source.shape[0], p)
         self.names = self._names if p == source.shape[1] else None
-        # blocks that wait hold the rows as they become; of the rows as they are read there is one step at a time
+        # waiting blocks hold transformed rows; of the rows as read, only one step is held at a time
         self.step_bytes = max(source.step_bytes, self.row_step * p * self.dtype.itemsize)
 
     @property
     def row_bytes(self) -> int:
-        """Bytes that a row takes while it is read: as it is in the file and as it becomes."""
+        """Bytes that a row takes while it is read: as it is in the file, and transformed."""
         return self.source.row_bytes + self.shape[1] * self.dtype.itemsize
 
     def _transform(self, rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from .frame import WIDE, axis_title, both_widths, padded, shorten, value_grid
 
 __all__ = ["MAX_NAMED", "profile_plot"]
 
-# Up to here the profile lists every variable by name; beyond it is a curve.
+# Up to this many variables the profile lists each by name; with more it is a curve.
 MAX_NAMED = 40
 # A named variable takes this height; the first stands below the upper numbers of the scale.
 _ROW, _TOP = 24, 22
