@@ -42,13 +42,13 @@ maps = {
     "truth": scene.truth,
     "sparse Fisher-EM": numbered_as(scene.truth, found.labels),
     "k-means, normalised": kmeans_map(True),
-    "k-means, as it is": kmeans_map(False),
+    "k-means, raw": kmeans_map(False),
 }
 figure, axes = plt.subplots(1, 4, figsize=(10, 6.8), layout="constrained")
 for ax, (name, labels) in zip(axes, maps.items(), strict=True):
     ax.imshow(LabelMapDisplay.from_labels(labels, n_clusters=5).image(), interpolation="nearest")
     valid = labels >= 0
-    ax.set_title(f"{name}\n{(labels == scene.truth)[valid].mean():.3f} as the truth", fontsize=10)
+    ax.set_title(f"{name}\nagreement {(labels == scene.truth)[valid].mean():.3f}", fontsize=10)
     ax.set_axis_off()
 
 # %%
