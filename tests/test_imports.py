@@ -17,6 +17,7 @@ PACKAGES = [
     "solvers",  # penalised problems
     "rows",  # where rows live, and the verb that visits them
     "em",  # from rows and a specification to a fit
+    "selection",  # which variables make the groups
     "tables",  # what comes from outside: opened, checked
     "estimators",  # what users construct
     "rivals",  # other methods under the same interface
@@ -34,9 +35,11 @@ PACKAGES = [
 INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
-        "kernels", "spatial_prior", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step",
-        "dlm_family", "stopping", "sampling", "starts", "loop", "multistart", "model_choice", "selection_likelihood",
+        "kernels", "spatial_prior", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step", "adapting",
+        "dlm_family", "stopping", "sampling", "starts", "loop", "multistart", "model_choice", "latent_choice",
+        "selection_likelihood",
     ],
+    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "explaining"],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
         "errors", "parameters", "cells", "sources", "readers", "text", "npy", "zarr_array", "parquet", "whole_files",
@@ -44,7 +47,7 @@ INSIDE = {
     ],
     "estimators": ["fitting", "prediction", "fisher_em"],
     "rivals": [
-        "base", "weighted_kmeans", "sparse_alternation", "sparse_kmeans", "shapes", "mixtures", "subsets",
+        "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",
     ],
     "model_selection": [

@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseKMeans, datasets
-from fisherem.rivals.sparse_alternation import bound_grid, optimal_weights
-from fisherem.rivals.weighted_kmeans import weighted_kmeans
+from fisherem.solvers.sparse_kmeans import bound_grid, optimal_weights
+from fisherem.solvers.weighted_kmeans import weighted_kmeans
 from tests.naive import accuracy
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from ..model.dlm import DLM
+from .adapting import automatic_ridge, between_of, useful_axes
 from .f_step.between import Between, fisher_criterion
-from .f_step.step import Axes, FStep
+from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .family import Family, Phase, Solution, Step
 from .kernels import GroupSums
-from .m_step import Parameters, m_step
-from .placing import FullMeans, LatentMoments
+from .m_step import LatentParameters, Parameters, m_step
+from .placing import FullMeans, LatentMeans, LatentMoments
 from .problem import Problem
+from .scatter import DenseScatter
 
-__all__ = ["DLMFamily", "DLMSolution", "DLMStep", "SparseSettings"]
+__all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
 
 
 @dataclass(frozen=True)
@@ -24,32 +28,80 @@ class SparseSettings:
     """A sparse F-step: which one, and how sparse."""
 
     method: str
-    sparsity: np.ndarray  # one share per axis, each in (0, 1]
+    sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: the variables are chosen
     start: str = "fisher-em"  # or "cold"
     scale_penalty: bool = False
     axis_weights: str = "equal"
 
 
+class Means(Enum):
+    """Where the groups' means may differ."""
+
+    LATENT = "latent"  # inside the axes only: the paper's eq. (4), about the overall mean
+    FULL = "full"  # in every variable
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The variables that carry loadings, as indices, and their covariance with its ridge."""
+
+    support: np.ndarray
+    scatter: DenseScatter | None = None  # None: to be made for the partition that a run starts from
+
+
 @dataclass(frozen=True)
 class DLMFamily(Family):
-    """One of the twelve models with d axes, dense or sparse."""
+    """One of the twelve models with d axes: dense, sparse by a penalty, or on a given subset of the variables."""
 
     n_clusters: int
     d: int
     model: DLM
     discriminant: str
     variance_floor: float  # relative to the mean variance
-    sparse: SparseSettings | None = None  # None: Fisher-EM
+    sparse: SparseSettings | None = None  # None: no penalty
+    means: Means = Means.FULL
+    adaptive_ridge: bool = False  # the ridge from the partition that a run starts from
+    adaptive_axes: bool = False  # ... and the number of axes
+    subset: Subset | None = None
+    frozen: Axes | None = None  # axes that are given
 
     def begin(self, problem: Problem) -> DLMStep:
         """F- and M-steps with an empty memory."""
         return DLMStep(self, problem)
 
-    def f_step(self) -> FStep:
+    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
+        """The ridge and the axes that the partition in the states asks for."""
+        if not (self.adaptive_ridge or self.adaptive_axes) or self.n_clusters == 1 or self.frozen is not None:
+            return problem, self
+        weights, _, between = between_of(problem, states)
+        if (weights <= 0).any():
+            return problem, self  # the loop says which group has no rows
+        if self.subset is not None:
+            return problem, replace(self, subset=self._with_scatter(problem, states))
+        if self.adaptive_ridge:
+            problem = problem.with_ridge(automatic_ridge(problem, states))
+            between = Between(between.H, problem.scatter.solve(between.H), problem.scatter)
+        return problem, replace(self, d=useful_axes(between, problem.weight, self.d)) if self.adaptive_axes else self
+
+    def _with_scatter(self, problem: Problem, states: Any) -> Subset:
+        assert self.subset is not None
+        support, scatter = self.subset.support, problem.scatter
+        given = scatter.ridge / scatter.mean_variance
+        share = automatic_ridge(problem, states, support) if self.adaptive_ridge else given
+        return Subset(support, DenseScatter(scatter.block(support), share))
+
+    def f_step(self) -> Callable[[Between], Axes]:
         """The configured F-step, with its memory empty."""
+        if self.frozen is not None:
+            return FrozenStep(self.frozen)
+        if self.subset is not None:
+            assert self.subset.scatter is not None
+            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter)
         if (s := self.sparse) is None:
             return FStep(self.discriminant, self.d)
-        return FStep(self.discriminant, self.d, s.method, s.sparsity, s.scale_penalty, s.axis_weights)
+        assert s.sparsity is not None
+        shares = s.sparsity[: self.d]  # fewer axes than asked for, where the others carry nothing
+        return FStep(self.discriminant, self.d, s.method, shares, s.scale_penalty, s.axis_weights)
 
     def dense(self) -> DLMFamily:
         """The same without a penalty."""
@@ -77,7 +129,8 @@ class DLMFamily(Family):
         axes = Axes(
             arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"])
         )
-        density = Parameters.of(
+        kind = LatentParameters if "overall" in arrays else Parameters
+        density = kind.of(
             arrays["proportions"],
             arrays["latent_means"],
             arrays["covariances"],
@@ -85,22 +138,28 @@ class DLMFamily(Family):
             values["p"],
             values["n_floored"],
         )
-        return DLMSolution(axes, arrays["means"], density, values["separation"])
+        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"))
 
 
 @dataclass(frozen=True)
 class DLMSolution(Solution):
-    """Axes, means (K x r, relative to the centre, in the rows' coordinates) and parameters of one iterate."""
+    """Axes, means of the groups' rows (K x r, relative to the centre, in the rows' coordinates) and parameters.
+
+    With `overall` (r), the overall mean, the model's means lie inside the axes about it.
+    """
 
     axes: Axes
     means: np.ndarray
     density: Parameters
     separation: float = float("nan")
+    overall: np.ndarray | None = None
 
     @property
-    def placing(self) -> FullMeans:  # type: ignore[override]
+    def placing(self) -> FullMeans | LatentMeans:  # type: ignore[override]
         """How rows are placed under this solution."""
-        return FullMeans.of(self.axes.rows, self.means)
+        if self.overall is None:
+            return FullMeans.of(self.axes.rows, self.means)
+        return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall)
 
     def record(self) -> dict[str, Any]:
         """Fisher's criterion, the axes and the selected variables of this iterate."""
@@ -120,7 +179,9 @@ class DLMSolution(Solution):
 
     def moved(self, by: np.ndarray) -> DLMSolution:
         """The means moved; axes and covariances do not depend on the centre."""
-        return replace(self, means=self.means + by)
+        latent = self.density.latent_means + by @ self.axes.rows
+        overall = None if self.overall is None else self.overall + by
+        return replace(self, means=self.means + by, density=replace(self.density, latent_means=latent), overall=overall)
 
     def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Axes, means and parameters as arrays and plain values."""
@@ -133,6 +194,8 @@ class DLMSolution(Solution):
             "covariances": density.covariances,
             "noises": density.noises,
         }
+        if self.overall is not None:
+            arrays["overall"] = self.overall
         if axes.sparse is not None and axes.loadings is not None:
             arrays |= {"sparse": axes.sparse, "loadings": axes.loadings}
         values = {
@@ -152,23 +215,28 @@ class DLMStep(Step):
         self.family, self.problem = family, problem
         self.f_step = family.f_step()
         self.floor = family.variance_floor * problem.floor_unit
+        self.overall = problem.mean if family.means is Means.LATENT else None
+        self.parameters = Parameters if self.overall is None else LatentParameters
 
-    def place(self, sums: GroupSums) -> FullMeans:
+    def place(self, sums: GroupSums) -> FullMeans | LatentMeans:
         """The F-step: axes from the sums, and with them how rows are placed."""
         self.means = sums.sums / sums.weights[:, None]
         self.between = Between.of(sums.weights, self.means, self.problem.mean, self.problem.scatter)
         self.axes = self.f_step(self.between)
-        if self.axes.d == 0 < self.f_step.d:
+        if self.axes.d == 0 < self.family.d:
             raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
-        return FullMeans.of(self.axes.rows, self.means)
+        if self.overall is None:
+            return FullMeans.of(self.axes.rows, self.means)
+        return LatentMeans.of(self.axes.rows, self.means @ self.axes.rows, self.overall)
 
-    def update(self, sums: GroupSums, placing: FullMeans, moments: LatentMoments) -> DLMSolution:
+    def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> DLMSolution:
         """The M-step, and Fisher's criterion of the axes from what the pass has summed."""
-        density = m_step(sums.weights, placing.latent_means, moments, self.family.model, self.problem.p, self.floor)
+        family, p = self.family, self.problem.p
+        density = m_step(sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters)
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
-        return DLMSolution(self.axes, self.means, density, separation)
+        return DLMSolution(self.axes, self.means, density, separation, self.overall)
 
-    def _total(self, sums: GroupSums, placing: FullMeans, moments: LatentMoments) -> np.ndarray:
+    def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
         """U'SU: within plus between, plus the ridge that S carries in the F-step."""
         problem = self.problem
         within = moments.covariances.sum(axis=0) / problem.weight

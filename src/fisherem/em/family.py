@@ -53,7 +53,11 @@ class Density(Sized, ABC):
 
     @abstractmethod
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
-        """out[k, i] = log pi_k f_k(y_i), a new array."""
+        """out[k, i] = log pi_k f_k(y_i), a new array, less what `log_common` says."""
+
+    def log_common(self, state: BlockState) -> np.ndarray | None:
+        """out[i]: the part of log f_k(y_i) that is the same for every group, so that it cannot touch the posteriors."""
+        return None
 
 
 class Solution(ABC):
@@ -108,6 +112,10 @@ class Family(ABC):
     @abstractmethod
     def begin(self, problem: Problem) -> Step:
         """The steps of a fresh run on a prepared data set."""
+
+    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, Family]:
+        """What the partition in the states asks for, where the family lets it: another ridge, fewer axes."""
+        return problem, self
 
     @abstractmethod
     def n_parameters(self, solution: Any, p: int) -> int:

@@ -19,6 +19,7 @@ __all__ = [
     "GroupSums",
     "Mergeable",
     "Nothing",
+    "Spread",
     "begin",
     "column_moments",
     "describe",
@@ -29,6 +30,8 @@ __all__ = [
     "place",
     "project",
     "split_group",
+    "spread_of_rows",
+    "spread_within",
     "varying_columns",
 ]
 
@@ -124,6 +127,34 @@ def measure_rows(block: Block, state: BlockState, placing) -> Any:
 
 
 @dataclass
+class Spread(Mergeable):
+    """How far rows lie from the mean of their group."""
+
+    weight: float  # sum_i w[i]
+    first: float  # sum_i w[i] q[i] with q[i] = |y[i] - m_label(i)|^2
+    second: float  # sum_i w[i] q[i]^2
+
+
+@kernel(reads=("weights", "posteriors"))
+def spread_within(block: Block, state: BlockState, matrix: np.ndarray, means: np.ndarray) -> Spread:
+    """Squared distances of the values matrix @ y (c) from their group's mean (K x c), by the most probable group."""
+    values = block.times(matrix) - means[state.posteriors.argmax(axis=0)].T
+    q = np.einsum("cm,cm->m", values, values)
+    w = np.ones_like(q) if state.weights is None else state.weights
+    return Spread(float(w.sum()), float(w @ q), float(w @ q**2))
+
+
+@kernel(reads=("weights", "posteriors", "squared_norms"))
+def spread_of_rows(block: Block, state: BlockState, means: np.ndarray) -> Spread:
+    """The same for whole rows (means K x r), by their norms and K products."""
+    labels = state.posteriors.argmax(axis=0)
+    products = np.take_along_axis(block.times(means), labels[None], axis=0)[0]
+    q = np.maximum(state.squared_norms - 2 * products + np.einsum("kj,kj->k", means, means)[labels], 0)
+    w = np.ones_like(q) if state.weights is None else state.weights
+    return Spread(float(w.sum()), float(w @ q), float(w @ q**2))
+
+
+@dataclass
 class Expectation(Mergeable):
     """What an E-step sums: the likelihood, the entropy, and the sums of the next iteration."""
 
@@ -155,7 +186,10 @@ def expect(block: Block | None, state: BlockState, density) -> Expectation:
     # log t = log_joint - log_total; where t underflows to 0 the product is 0, as it should be
     entropies = log_total - np.einsum("km,km->m", posteriors, log_joint)
     state.posteriors = posteriors
-    state.log_density = log_density = highest + log_total
+    log_density = highest + log_total
+    if (common := density.log_common(state)) is not None:
+        log_density += common
+    state.log_density = log_density
     if state.weights is None:
         log_likelihood, entropy = log_density.sum(), entropies.sum()
     else:

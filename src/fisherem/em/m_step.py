@@ -10,7 +10,7 @@ from ..model.dlm import DLM
 from ..rows.blocks import Block, BlockState
 from .family import Density
 
-__all__ = ["Parameters", "m_step"]
+__all__ = ["LatentParameters", "Parameters", "m_step"]
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,46 @@ class Parameters(Density):
         The quadratic form splits into (x - mu_k)' Sigma_k^-1 (x - mu_k) inside the latent space and
         |Q(y - m_k)|^2 / beta_k outside it.
         """
-        K, d = self.latent_means.shape
-        z = self.whiteners.reshape(K * d, d) @ state.placed[:d]
-        z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
-        z *= z
+        d = self.latent_means.shape[1]
         out = state.placed[d:] / self.noises[:, None]
-        out += z.reshape(K, d, z.shape[1]).sum(axis=1)
+        out += self._latent_distances(state.placed[:d])
         out *= -0.5
         out += self.constants[:, None]
         return out
+
+    def _latent_distances(self, x: np.ndarray) -> np.ndarray:
+        """out[k, i] = (x_i - mu_k)' Sigma_k^-1 (x_i - mu_k)"""
+        K, d = self.latent_means.shape
+        z = self.whiteners.reshape(K * d, d) @ x
+        z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
+        z *= z
+        return z.reshape(K, d, z.shape[1]).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class LatentParameters(Parameters):
+    """The same with the means inside the axes: outside them lies |Q(y - ybar)|^2 (1, m), the same for every group.
+
+    With a common noise it says nothing about the groups and is left to `log_common`: the posteriors depend on U'y
+    alone. With a noise per group the size of the residual votes.
+    """
+
+    @property
+    def common_noise(self) -> bool:
+        """Whether all groups have the same noise."""
+        return bool((self.noises == self.noises[0]).all())
+
+    def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
+        """out[k, i] from x (d, m), and from |Q(y - ybar)|^2 where the noises differ."""
+        out = -0.5 * self._latent_distances(state.placed[: self.latent_means.shape[1]])
+        if not self.common_noise:
+            out -= 0.5 * (state.placed[-1] / self.noises[:, None])
+        out += self.constants[:, None]
+        return out
+
+    def log_common(self, state: BlockState) -> np.ndarray | None:
+        """-1/2 |Q(y - ybar)|^2 / beta, where beta is common."""
+        return -0.5 / self.noises[0] * state.placed[-1] if self.common_noise else None
 
 
 def _raise_to_floor(covariances: np.ndarray, floor: float) -> tuple[np.ndarray, int]:
@@ -62,7 +93,9 @@ def _raise_to_floor(covariances: np.ndarray, floor: float) -> tuple[np.ndarray, 
     return (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1), int(low.sum())
 
 
-def m_step(weights, latent_means, moments, model: DLM, p: int, floor: float) -> Parameters:
+def m_step(
+    weights, latent_means, moments, model: DLM, p: int, floor: float, kind: type[Parameters] = Parameters
+) -> Parameters:
     """Proportions, means, covariances and noises from the weighted moments, tied as the model says.
 
     The floor keeps a group that has lost its spread in some direction from a density without bound; it is relative
@@ -74,4 +107,4 @@ def m_step(weights, latent_means, moments, model: DLM, p: int, floor: float) -> 
     noises = model.noise.constrain(moments.noises / weights / (p - d), proportions)
     covariances, n_floored = _raise_to_floor(covariances, floor)
     n_floored += int((noises < floor).sum())
-    return Parameters.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored)
+    return kind.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored)

@@ -25,7 +25,7 @@ from .problem import Problem, prepare
 from .sampling import SAMPLE_ROWS, one_sample
 from .starts import is_large
 
-__all__ = ["Chosen", "dispersion", "fit_best", "separation"]
+__all__ = ["Chosen", "dispersion", "fit_best", "sample_problem", "separation"]
 
 # A dispersion above this is noise that the model does not know. In simulations from the models it was 0.74 to 1.17, on
 # fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
@@ -101,12 +101,16 @@ def _kept(model: DLM, reason: str) -> dict:
     return {"model": model.name, "kept": True, "reason": reason}
 
 
+def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
+    """Some of the rows of large data, prepared with the same ridge: enough to choose a model on."""
+    size = min(SAMPLE_ROWS, max(_LEAST_SAMPLE_ROWS, _SAMPLE_ROWS_PER_VARIABLE * problem.p))
+    scatter = problem.scatter
+    return prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
+
+
 def _on_sample(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> tuple[DLM, list[dict]]:
     """The model that some of the rows, and a few starts, would choose."""
-    size = min(SAMPLE_ROWS, max(_LEAST_SAMPLE_ROWS, _SAMPLE_ROWS_PER_VARIABLE * problem.p))
-    rows = one_sample(problem, check_random_state(spec.random_state), size)
-    scatter = problem.scatter
-    small = prepare(rows, ridge=scatter.ridge / scatter.mean_variance)
+    small = sample_problem(problem, check_random_state(spec.random_state))
     try:
         chosen = _fit_all(small, replace(spec, n_init=min(spec.n_init, _SAMPLE_STARTS)), models)
     except FitError:  # the sample lacks what the rows have

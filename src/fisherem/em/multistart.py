@@ -41,6 +41,7 @@ class Specification:
     init: str | np.ndarray
     n_init: int
     random_state: object
+    first_start: bool = False  # take the first start that leads to a fit, not the most likely fit
 
     @property
     def n_clusters(self) -> int:
@@ -53,7 +54,8 @@ def starting_points(problem: Problem, spec: Specification) -> list[Any]:
     if not isinstance(spec.init, str):
         return [spec.init]
     rng = check_random_state(spec.random_state)
-    if spec.init == "kmeans" and spec.n_init > 1 and is_large(problem) and problem.rows is problem.given:
+    many = spec.n_init > 1 and not spec.first_start
+    if spec.init == "kmeans" and many and is_large(problem) and problem.rows is problem.given:
         return [chosen_start(problem, spec, rng)]
     return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, rng)
 
@@ -73,7 +75,7 @@ def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomSta
     for candidate in candidates:
         try:
             states = small.start_states(replace(candidate, centres=candidate.centres - small.centre), spec.n_clusters)
-            fit = run(small, states, family, spec.settings)
+            fit = run(*_adapted(family, small, states), spec.settings)
         except NUMERICAL_ERRORS:
             continue
         rank = (fit.whole, _likelihood_of(other - small.centre, fit))
@@ -82,6 +84,11 @@ def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomSta
     if best is None:
         return candidates[0]
     return replace(best, solution=best.solution.moved(small.centre), states=[], history=[])
+
+
+def _adapted(family: Family, problem: Problem, states: Any) -> tuple[Problem, Any, Family]:
+    problem, family = family.adapt(problem, states)
+    return problem, states, family
 
 
 def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
@@ -100,7 +107,8 @@ def continue_from(problem: Problem, start: Any, spec: Specification, phase: Phas
     """One phase from a starting point or from a fit's posteriors, whose history goes on."""
     before = start.history if isinstance(start, Fit) else []
     states = _states_from(problem, start, spec.n_clusters)
-    fit = run(problem, states, phase.family, spec.settings, phase=phase.name)
+    problem, family = phase.family.adapt(problem, states)
+    fit = run(problem, states, family, spec.settings, phase=phase.name)
     if before:
         fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
     return fit
@@ -133,6 +141,8 @@ def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tupl
         )
         if is_better(fit, best):
             best = fit
+        if spec.first_start and fit.whole:
+            break
     if best is None:
         reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
         raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")

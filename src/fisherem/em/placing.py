@@ -10,7 +10,7 @@ from ..rows.blocks import Block, BlockState, kernel
 from .family import Placing
 from .kernels import Mergeable, measure
 
-__all__ = ["FullMeans", "LatentMoments", "NoiseMoments", "noise_moments"]
+__all__ = ["FullMeans", "LatentMeans", "LatentMoments", "NoiseMoments", "noise_moments"]
 
 
 @dataclass
@@ -72,11 +72,61 @@ class FullMeans(Placing):
         """Weighted moments per group of the coordinates and the distances."""
         x, residuals = state.placed[: self.d], state.placed[self.d :]
         weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
-        covariances = np.empty((len(weighted), self.d, self.d))
-        for k, (t, mu) in enumerate(zip(weighted, self.latent_means, strict=True)):
-            centred = x - mu[:, None]
-            covariances[k] = (centred * t) @ centred.T
+        covariances = _covariances(x, weighted, self.latent_means)
         return LatentMoments(covariances, np.einsum("km,km->k", weighted, residuals))
+
+
+@dataclass(frozen=True)
+class LatentMeans(Placing):
+    """Axes U (r x d) and means inside them, m_k = ybar + U (mu_k - U'ybar): the paper's eq. (4), about the mean.
+
+    placed[:d, i] = x_i = U'y_i, placed[d, i] = |Q (y_i - ybar)|^2, the same for every group
+    """
+
+    kernel = measure
+
+    latent_means: np.ndarray  # mu, K x d
+    matrix: np.ndarray  # (d + 1) x r: the axes, then Q ybar
+    offset: float  # |Q ybar|^2
+
+    @classmethod
+    def of(cls, axes: np.ndarray, latent_means: np.ndarray, overall: np.ndarray) -> LatentMeans:
+        """`overall` (r) is ybar relative to the rows' centre: rounding, which float32 rows make visible."""
+        outside = overall - axes @ (axes.T @ overall)
+        return cls(latent_means, np.concatenate([axes.T, outside[None]]), float(outside @ outside))
+
+    @property
+    def d(self) -> int:
+        """The number of axes."""
+        return self.latent_means.shape[1]
+
+    def place(self, block: Block, state: BlockState) -> None:
+        """One product with the block's rows, of d + 1 columns."""
+        state.placed = self.finish(block.times(self.matrix), state)
+
+    def finish(self, products: np.ndarray, state: BlockState) -> np.ndarray:
+        """From the products (d + 1, m) of `matrix` with the rows to what is placed, in the same memory."""
+        x, rest = products[: self.d], products[self.d]
+        rest *= -2
+        rest += state.squared_norms - np.einsum("dm,dm->m", x, x)
+        rest += self.offset
+        np.maximum(rest, 0, out=rest)
+        return products
+
+    def moments(self, block: Block | None, state: BlockState) -> LatentMoments:
+        """Weighted moments per group of the coordinates, and of the one distance."""
+        x, rest = state.placed[: self.d], state.placed[self.d]
+        weighted = state.posteriors if state.weights is None else state.posteriors * state.weights
+        return LatentMoments(_covariances(x, weighted, self.latent_means), weighted @ rest)
+
+
+def _covariances(x: np.ndarray, weighted: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """out[k] = sum_i weighted[k, i] (x[i] - mu_k)(x[i] - mu_k)' from x (d, m)."""
+    out = np.empty((len(weighted), len(x), len(x)))
+    for k, (t, mu) in enumerate(zip(weighted, means, strict=True)):
+        centred = x - mu[:, None]
+        out[k] = (centred * t) @ centred.T
+    return out
 
 
 @dataclass

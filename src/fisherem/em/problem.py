@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ class Problem:
     def floor_unit(self) -> float:
         """The mean variance per variable, trace(S) / p: what floors and ridges are relative to."""
         return self.scatter.mean_variance
+
+    def with_ridge(self, share: float) -> Problem:
+        """The same data with another ridge, as a share of the mean variance."""
+        return replace(self, scatter=self.scatter.with_ridge(share))
 
     def fresh_states(self) -> Any:
         """States that know the rows' weights and norms, and nothing of a fit."""

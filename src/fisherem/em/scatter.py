@@ -8,7 +8,7 @@ once into their row space (thin SVD) and nothing of size p x p is ever formed.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ..solvers.gram import DenseGram, LowRankGram
 
@@ -33,6 +33,41 @@ class DenseScatter:
                 f"raise ridge (now {ridge:g})"
             )
         self.gram = DenseGram(self.matrix)
+
+    def with_ridge(self, ridge: float) -> DenseScatter:
+        """The same covariance with another ridge, as a share of the mean variance."""
+        return DenseScatter(self.block(np.arange(self.p)), ridge)
+
+    def block(self, variables: np.ndarray) -> np.ndarray:
+        """out[a, b] = S[variables[a], variables[b]], without the ridge."""
+        block = self.matrix[np.ix_(variables, variables)]
+        block[np.diag_indices(len(variables))] -= self.ridge
+        return block
+
+    def column(self, j: int) -> np.ndarray:
+        """S[:, j] (p), without the ridge."""
+        column = self.matrix[:, j].copy()
+        column[j] -= self.ridge
+        return column
+
+    def variances(self) -> np.ndarray:
+        """The diagonal of S (p), without the ridge."""
+        return np.diagonal(self.matrix) - self.ridge
+
+    def squared_norm(self) -> float:
+        """|S|_F^2, without the ridge."""
+        off = float((self.matrix**2).sum() - (np.diagonal(self.matrix) ** 2).sum())
+        return off + float((self.variances() ** 2).sum())
+
+    def inverse_trace(self) -> float:
+        """trace (S + ridge I)^-1."""
+        half = dtrtri(self._factor, lower=1)[0]
+        return float((np.tril(half) ** 2).sum())
+
+    @property
+    def rank(self) -> int:
+        """The dimensions that the rows fill."""
+        return self.p
 
     def solve(self, right):
         """(S + ridge I)^-1 right, in the rows' coordinates."""
@@ -67,6 +102,40 @@ class RowSpaceScatter:
         self.basis = basis
         self._diagonal = eigenvalues + self.ridge
         self.gram = LowRankGram(basis, eigenvalues, self.ridge)
+
+    @property
+    def _eigenvalues(self) -> np.ndarray:
+        return self._diagonal - self.ridge
+
+    def with_ridge(self, ridge: float) -> RowSpaceScatter:
+        """The same covariance with another ridge, as a share of the mean variance."""
+        return RowSpaceScatter(self.basis, self._eigenvalues, ridge)
+
+    def block(self, variables: np.ndarray) -> np.ndarray:
+        """out[a, b] = S[variables[a], variables[b]], without the ridge."""
+        rows = self.basis[variables]
+        return (rows * self._eigenvalues) @ rows.T
+
+    def column(self, j: int) -> np.ndarray:
+        """S[:, j] (p), without the ridge."""
+        return self.basis @ (self._eigenvalues * self.basis[j])
+
+    def variances(self) -> np.ndarray:
+        """The diagonal of S (p), without the ridge."""
+        return np.einsum("pr,r,pr->p", self.basis, self._eigenvalues, self.basis)
+
+    def squared_norm(self) -> float:
+        """|S|_F^2, without the ridge."""
+        return float((self._eigenvalues**2).sum())
+
+    def inverse_trace(self) -> float:
+        """trace of (S + ridge I)^-1 inside the row space; outside it S is 0."""
+        return float((1 / self._diagonal).sum())
+
+    @property
+    def rank(self) -> int:
+        """The dimensions that the rows fill."""
+        return len(self._diagonal)
 
     def solve(self, right):
         """(S + ridge I)^-1 right, in the rows' coordinates."""

@@ -17,8 +17,8 @@ from .._utils.register import Register
 from .sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
-    "STARTS", "distinct_rows", "is_large", "kmeans_starts", "random_starts", "sample_centres", "ward_labels",
-    "ward_starts",
+    "STARTS", "distinct_rows", "is_large", "kmeans_partitions", "kmeans_starts", "random_starts", "sample_centres",
+    "ward_labels", "ward_starts",
 ]  # fmt: skip
 
 # Up to this many values, equal rows are merged into weighted ones before a start is looked for, so that a row of
@@ -70,14 +70,19 @@ def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
     k-means often ends in a few partitions over and over: fitting from each of its runs would repeat the same work,
     and likelihood and inertia do not agree on which is best.
     """
-    rows = problem.rows
     if is_large(problem):
         starts: list[Any] = sample_centres(one_sample(problem, rng), n_clusters, n_init, rng)
     else:
-        chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
-        runs = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng)
-        starts = [np.where(index >= 0, run.labels_[index], 0) for run in runs[:n_init]]
+        starts = list(kmeans_partitions(problem, n_clusters, rng, _KMEANS_RUNS)[:n_init])
     return starts + random_starts(problem, n_clusters, n_init - len(starts), rng)
+
+
+def kmeans_partitions(problem, n_clusters: int, rng: np.random.RandomState, runs: int) -> list[np.ndarray]:
+    """Labels (n) of k-means runs on rows in memory that ended in different partitions, least inertia first."""
+    rows = problem.rows
+    chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
+    different = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng, runs)
+    return [np.where(index >= 0, run.labels_[index], 0) for run in different]
 
 
 def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Centres]:
@@ -88,14 +93,13 @@ def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.ran
     return [Centres(_go_on(run, sample)) for run in _different(part, None, n_clusters, rng)[:n_init]]
 
 
-def _different(sample, weights, n_clusters: int, rng: np.random.RandomState) -> list[KMeans]:
+def _different(sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS) -> list[KMeans]:
     """k-means runs that ended in different partitions, the best first; among equals the first one drawn."""
-    runs = sorted(
-        (KMeans(n_clusters, n_init=1, random_state=seed).fit(sample, sample_weight=weights) for seed in _seeds(rng)),
-        key=lambda run: float(f"{run.inertia_:.9e}"),  # rounding must not decide how the groups are numbered
-    )
+    seeds = rng.randint(np.iinfo(np.int32).max, size=runs)
+    fitted = (KMeans(n_clusters, n_init=1, random_state=seed).fit(sample, sample_weight=weights) for seed in seeds)
     different: list[KMeans] = []
-    for run in runs:
+    # rounding must not decide how the groups are numbered
+    for run in sorted(fitted, key=lambda run: float(f"{run.inertia_:.9e}")):
         if all(adjusted_rand_score(run.labels_, other.labels_) < _SAME_PARTITION for other in different):
             different.append(run)
     return different
@@ -108,10 +112,6 @@ def _go_on(run: KMeans, sample: np.ndarray) -> np.ndarray:
         .fit(sample)
         .cluster_centers_
     )
-
-
-def _seeds(rng: np.random.RandomState) -> np.ndarray:
-    return rng.randint(np.iinfo(np.int32).max, size=_KMEANS_RUNS)
 
 
 def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:

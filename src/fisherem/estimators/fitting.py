@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.wording import listed
-from ..em import model_choice
+from ..em import latent_choice, model_choice
+from ..em.dlm_family import DLMFamily, Means
 from ..em.f_step.step import FStep
 from ..em.loop import Fit
 from ..em.model_choice import Chosen
@@ -16,7 +17,8 @@ from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..em.stopping import StopKind
 from ..model.criteria import CRITERIA
-from ..model.dlm import candidates
+from ..model.dlm import AUTO, candidates
+from ..selection.automatic import fit_automatic
 from ..tables.checking import check_clusters
 
 __all__ = ["adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
@@ -43,7 +45,18 @@ def fit_rows(estimator, table, weights=None, prior=None) -> tuple[Problem, Chose
     problem = prepare(table, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(estimator, "feature_names_in_", None))
-        return problem, model_choice.fit_best(problem, spec, candidates(estimator.model))
+        return problem, _chosen(problem, spec, estimator.model)
+
+
+def _chosen(problem: Problem, spec: Specification, model) -> Chosen:
+    """The fit of a given model, or of the one that is chosen for model="auto"."""
+    family = spec.family
+    assert isinstance(family, DLMFamily)
+    if family.sparse is not None and family.sparse.sparsity is None:
+        return fit_automatic(problem, spec, model)
+    if family.means is Means.LATENT and model == AUTO:
+        return latent_choice.fit_latent(problem, spec)
+    return model_choice.fit_best(problem, spec, candidates(model))
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:
@@ -86,7 +99,7 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.support_ = estimator.sparse_loadings_.any(axis=1)
     estimator.weights_ = density.proportions
     estimator.centre_ = problem.centre
-    estimator.means_ = problem.scatter.to_variables(solution.means.T).T + problem.centre
+    estimator.means_ = _means(problem, solution, loadings) + problem.centre
     estimator.latent_means_ = estimator.means_ @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises
@@ -102,3 +115,13 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.stop_reason_ = str(fit.stop)
     estimator.starts_ = chosen.starts
     return estimator
+
+
+def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:
+    """The model's means (K x p) relative to the centre: those of the rows, or inside the axes about their mean."""
+    scatter = problem.scatter
+    if solution.overall is None:
+        return scatter.to_variables(solution.means.T).T
+    overall = scatter.to_variables(solution.overall[:, None])[:, 0]
+    inside = solution.density.latent_means - solution.overall @ solution.axes.rows
+    return overall + inside @ loadings.T

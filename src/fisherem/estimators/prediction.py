@@ -9,10 +9,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..em.dlm_family import DLMSolution
+from ..em.dlm_family import DLMSolution, Means
 from ..em.f_step.step import Axes
 from ..em.kernels import project
-from ..em.m_step import Parameters
+from ..em.m_step import LatentParameters, Parameters
 from ..em.passes import evaluate
 from ..model.criteria import CRITERIA
 from ..rows.base import Rows
@@ -38,6 +38,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     n_parameters_: int
     n_jobs: int | None
     random_state: object
+    means: str
 
     def _pass(self, table, keep, sample_weight=None):
         """One visit of every row of a checked table: (rows, states with the attributes `keep`, sums)."""
@@ -49,9 +50,13 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def _solution(self) -> DLMSolution:
         """The fitted parameters as the engine knows them, relative to the centre."""
         means = self.means_ - self.centre_
-        axes = Axes(self.loadings_)
-        parts = (means @ self.loadings_, self.covariances_, self.noise_variances_)
-        return DLMSolution(axes, means, Parameters.of(self.weights_, *parts, len(self.loadings_)))
+        latent = self.means == Means.LATENT.value
+        kind = LatentParameters if latent else Parameters
+        parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
+        # the proportions and the means come from the same posteriors: their product is the overall mean
+        overall = self.weights_ @ means if latent else None
+        density = kind.of(*parts, len(self.loadings_))
+        return DLMSolution(Axes(self.loadings_), means, density, overall=overall)
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
         weights = check_weights(sample_weight, table)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..em.dlm_family import DLMFamily
+from ..em.dlm_family import DLMFamily, Means
 from ..em.loop import Fit, restore
 from ..em.multistart import FitError, Specification, best_of
 from ..em.problem import Problem
@@ -73,8 +73,11 @@ def _judged(problem: Problem, family: DLMFamily, fit: Fit) -> dict:
     axes = fit.solution.axes
     count = int((support_of(fit, problem.p) & ~problem.constant).sum())
     parameters = family.n_parameters(fit.solution, problem.p)
-    likelihood, entropy = selected_likelihood(problem, fit, family)
-    own = selection_parameters(family.model, family.n_clusters, problem.p, axes.d, axes.n_zeros, count)
+    if family.means is Means.LATENT:  # groups differ on the selected variables only: the fit's own likelihood says it
+        likelihood, entropy, own = fit.log_likelihood, fit.entropy, parameters
+    else:
+        likelihood, entropy = selected_likelihood(problem, fit, family)
+        own = selection_parameters(family.model, family.n_clusters, problem.p, axes.d, axes.n_zeros, count)
     row = {
         "log_likelihood": fit.log_likelihood,
         "n_parameters": parameters,

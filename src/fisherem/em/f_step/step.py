@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._utils.register import Register
 from ...solvers.procrustes import independent_columns, nearest_orthonormal
+from ..scatter import DenseScatter
 from .base import SparseStep
 from .between import Between
 from .dense import DISCRIMINANTS
@@ -16,7 +17,7 @@ from .sparse_regression import sparse_regression
 from .sparse_svd import sparse_svd
 from .sparse_two_step import sparse_two_step
 
-__all__ = ["AXIS_WEIGHTS", "SPARSE_STEPS", "Axes", "FStep"]
+__all__ = ["AXIS_WEIGHTS", "SPARSE_STEPS", "Axes", "FStep", "FrozenStep", "SubsetStep"]
 
 SPARSE_STEPS: Register[SparseStep] = Register(
     "sparse step", {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
@@ -99,3 +100,36 @@ class FStep:
     def loadings(axes: Axes, scatter) -> np.ndarray:
         """The orthonormal p x d loadings of any result."""
         return scatter.to_variables(axes.rows) if axes.loadings is None else axes.loadings
+
+
+@dataclass(frozen=True)
+class SubsetStep:
+    """The dense F-step on some of the variables; the loadings of the others are 0."""
+
+    discriminant: str
+    d: int
+    support: np.ndarray  # indices of the m variables
+    scatter: DenseScatter  # their covariance (m x m) and its factor
+
+    def __call__(self, between: Between) -> Axes:
+        H = between.scatter.to_variables(between.H)[self.support]
+        axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter.solve(H), self.scatter), self.d)
+        loadings = np.zeros((between.scatter.p, axes.shape[1]))
+        loadings[self.support] = axes
+        dropped = tuple(range(axes.shape[1], self.d))
+        return Axes(between.scatter.to_rows(loadings), loadings, loadings, dropped=dropped)
+
+
+@dataclass(frozen=True)
+class FrozenStep:
+    """Axes that are given: only the mixture inside them is fitted."""
+
+    axes: Axes
+
+    @property
+    def d(self) -> int:
+        """The number of axes."""
+        return self.axes.d
+
+    def __call__(self, between: Between) -> Axes:
+        return self.axes

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._utils.parallel import run_tasks
-from ..solvers.penalized_svd import l1_unit_vector
+from .penalized_svd import l1_unit_vector
 from .weighted_kmeans import Partition, between, lloyd, weighted_kmeans
 
 __all__ = ["Alternation", "alternate", "bound_grid", "dense_start", "gap_curve", "path"]

@@ -1,0 +1,101 @@
+"""What a start tells about the fit from it: how much ridge the covariance needs, and how many axes carry anything.
+
+With the means inside the axes nothing outside them corrects axes that follow the noise of S. Both choices are made from
+the partition that a run starts from, once per run.
+
+*Ridge.* The span of S^-1 H is that of W^-1 H, with W the covariance within the groups, so a ridge on S shrinks W
+towards a multiple of the identity. How much is right has a classical answer (Ledoit & Wolf 2004): with the squared
+distances q_i = |y_i - m_label(i)|^2,
+
+    intensity = (mean q^2 - |W|_F^2) / n / (|W|_F^2 - (trace W)^2 / p)      at most 1
+    ridge = intensity / (1 - intensity) trace W / p
+
+It is 7 to 10 mean variances on the paper's simulation, where W is spherical, and 0.001 to 0.2 on real tables. No fixed
+ridge serves both (docs/departures.md).
+
+*Axes.* The eigenvalues lambda_j of H'(W + ridge)^-1 H are what the axes separate. Groups that do not differ give about
+trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped: three means on a line have one axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .f_step.between import Between
+from .kernels import Spread, spread_of_rows, spread_within
+from .problem import Problem
+from .scatter import Scatter
+
+__all__ = ["automatic_ridge", "between_of", "useful_axes"]
+
+# The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
+# above the second the axes are those of H itself.
+_LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
+# By how much an axis must pass what chance gives. On the paper's simulation the second axis, which carries nothing, had
+# 0.4 to 1.8 times that (2.8 once, from a poor start); real axes on nine tables 3.5 and more, but for satimage's last.
+_AXIS_FACTOR = 3.0
+
+
+def between_of(problem: Problem, states: Any) -> tuple[np.ndarray, np.ndarray, Between]:
+    """(weights (K), means (K x r), S_B in factors) of the posteriors in the states."""
+    sums = problem.group_sums(states)
+    weights = np.maximum(sums.weights, np.finfo(float).tiny)
+    means = sums.sums / weights[:, None]
+    return sums.weights, means, Between.of(weights, means, problem.mean, problem.scatter)
+
+
+def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = None) -> float:
+    """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`."""
+    _, means, between = between_of(problem, states)
+    scatter = problem.scatter
+    H = between.H
+    if support is None:
+        spread = problem.rows.fold(spread_of_rows, states, means)
+        total, norm, p = scatter.mean_variance * scatter.p, scatter.squared_norm(), scatter.p
+        SH = scatter.times(H) - scatter.ridge * H
+    else:
+        matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
+        spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
+        H, block = matrix @ H, scatter.block(support)
+        total, norm, p, SH = float(np.trace(block)), float((block**2).sum()), len(support), block @ H
+    within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())
+    return _ledoit_wolf(spread, within_norm, total, p)
+
+
+def _unit_columns(p: int, support: np.ndarray) -> np.ndarray:
+    """p x m: the unit vectors of the variables in `support`."""
+    columns = np.zeros((p, len(support)))
+    columns[support, np.arange(len(support))] = 1.0
+    return columns
+
+
+def _ledoit_wolf(spread: Spread, within_norm: float, total: float, p: int) -> float:
+    n = spread.weight
+    trace = spread.first / n
+    distance = within_norm - trace**2 / p  # of W from the nearest multiple of the identity
+    noise = max(0.0, (spread.second / n - within_norm) / n)  # of the estimate W
+    if distance <= 0 or noise >= distance:
+        return _MOST_RIDGE
+    intensity = noise / distance
+    return float(np.clip(intensity / (1 - intensity) * trace / total, _LEAST_RIDGE, _MOST_RIDGE))
+
+
+def useful_axes(between: Between, n: float, most: int) -> int:
+    """How many axes, of at most `most`, separate more than groups that do not differ would; at least one."""
+    gamma = np.clip(np.linalg.eigvalsh(between.M)[::-1], 0, 1 - 1e-12)
+    ratio = gamma / (1 - gamma)  # of W + ridge in place of S + ridge
+    chance = _noise_dimensions(between, between.scatter) / max(n - between.H.shape[1], 1.0)
+    return int(np.clip((ratio > _AXIS_FACTOR * chance).sum(), 1, most))
+
+
+def _noise_dimensions(between: Between, scatter: Scatter) -> float:
+    """trace(W (W + ridge)^-1): the dimensions in which chance can separate groups, shrunk ones counting less.
+
+    (S + ridge - H H')^-1 = A^-1 + A^-1 H (I - H'A^-1 H)^-1 H'A^-1 with A = S + ridge.
+    """
+    K = between.H.shape[1]
+    core = np.linalg.pinv(np.eye(K) - between.M)
+    inverse_trace = scatter.inverse_trace() + float(np.trace(core @ (between.solved.T @ between.solved)))
+    return max(scatter.rank - scatter.ridge * inverse_trace, 0.0)

@@ -1,0 +1,126 @@
+"""Alternate (a) the variables that a partition prefers and (b) Fisher-EM on those variables alone.
+
+Every fit starts from the labels of the one before it, with the axes on the subset and the rank that C(K, S) chose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..em.dlm_family import DLMFamily, Subset
+from ..em.latent_choice import roomy_model
+from ..em.loop import Fit, run
+from ..em.multistart import NUMERICAL_ERRORS, Specification
+from ..em.problem import Problem
+from ..model.dlm import MODELS
+from .criterion import Partition, judge
+from .forward_backward import relevant, select
+
+__all__ = ["Candidate", "all_that_differ", "alternate", "fit_subset"]
+
+# Rounds end by themselves when C no longer rises: three or four on most tables.
+_ROUNDS = 10
+# All variables that differ settle faster, and what is wanted of them is a better partition, not a fixed point.
+_RELEVANT_ROUNDS = 5
+# With more variables than this and than a quarter of the rows the subset says nothing that all variables do not say.
+_MANY = 50
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A partition with the variables that make it, and what C says of them."""
+
+    value: float
+    rank: int
+    support: np.ndarray  # indices
+    labels: np.ndarray
+    fit: Fit
+    model: str
+    partition: Partition
+
+    @property
+    def smallest(self) -> float:
+        """Rows of the smallest group."""
+        return float(self.partition.sizes.min())
+
+
+def fit_subset(
+    problem: Problem, spec: Specification, labels: np.ndarray, support: np.ndarray, d: int, model: str
+) -> Fit | None:
+    """Fisher-EM with loadings on `support` only, from labels; None if it failed or lost a group."""
+    assert isinstance(spec.family, DLMFamily)
+    d = max(1, min(d, len(support), problem.p - 1))
+    family = replace(spec.family, model=MODELS[model], sparse=None, subset=Subset(support), d=d)
+    states = problem.start_states(labels, spec.n_clusters)
+    try:
+        there, adapted = family.adapt(problem, states)
+        fit = run(there, states, adapted, spec.settings, phase="sparse")
+    except NUMERICAL_ERRORS:
+        return None
+    return fit if fit.whole else None
+
+
+def _candidate(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
+    labels = problem.rows.gather(fit.states, "labels")
+    partition = Partition.of_labels(problem, labels, spec.n_clusters)
+    if (partition.sizes <= 0).any():
+        return None
+    judged = judge(partition, support)
+    return Candidate(judged.value, judged.rank, support, labels, fit, model, partition)
+
+
+def alternate(
+    problem: Problem, spec: Specification, labels: np.ndarray, rank: int, model: str | None = None
+) -> Candidate | None:
+    """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
+    best: Candidate | None = None
+    support = np.zeros(0, int)
+    for _ in range(_ROUNDS):
+        partition = Partition.of_labels(problem, labels, spec.n_clusters)
+        support = select(partition, support, rank)
+        if not len(support):
+            break
+        rank = judge(partition, support).rank
+        found = _step(problem, spec, partition, labels, support, rank, model)
+        if found is None or (best is not None and found.value <= best.value + 1e-6):
+            break
+        best, labels = found, found.labels
+    return best
+
+
+def all_that_differ(
+    problem: Problem,
+    spec: Specification,
+    labels: np.ndarray,
+    rank: int,
+    *,
+    from_all: bool = False,
+    model: str | None = None,
+) -> Candidate | None:
+    """The same with every variable that differs between the groups, not only those that suffice.
+
+    `from_all`: the first ranks are seen on all variables, where there are rows enough for that.
+    """
+    best: Candidate | None = None
+    support = np.arange(problem.p) if from_all else np.zeros(0, int)
+    last: np.ndarray | None = None
+    for _ in range(_RELEVANT_ROUNDS):
+        partition = Partition.of_labels(problem, labels, spec.n_clusters)
+        support = relevant(partition, support, rank)
+        too_many = len(support) > _MANY and len(support) >= partition.n / 4
+        if not len(support) or too_many or (last is not None and np.array_equal(support, last)):
+            break
+        last = support
+        found = _step(problem, spec, partition, labels, support, rank, model)
+        if found is None:
+            break
+        best, labels = replace(found, rank=rank), found.labels
+    return best
+
+
+def _step(problem, spec, partition: Partition, labels, support, rank: int, model: str | None) -> Candidate | None:
+    name = model or roomy_model(float(partition.sizes.min()))
+    fit = fit_subset(problem, spec, labels, support, rank, name)
+    return None if fit is None else _candidate(problem, spec, fit, support, name)

@@ -1,0 +1,182 @@
+"""sparsity="auto": the variables that make the groups, found together with the groups.
+
+The dense fit's partition is the first guess, and the alternation of selection and Fisher-EM goes on from there. Other
+partitions are tried only where the guess is not to be trusted: where k-means explains no more than chance offers, or
+where C(K, S) says that the selected variables explain nothing. C decides between partitions, together with C on
+normal scores (every selected column replaced by the normal quantiles of its ranks), which a few outlying rows cannot
+deceive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import check_random_state
+
+from ..em.dlm_family import DLMFamily, Subset
+from ..em.latent_choice import fit_latent
+from ..em.loop import Fit
+from ..em.model_choice import Chosen, fit_best, sample_problem
+from ..em.multistart import FitError, Specification, continue_from
+from ..em.problem import Problem
+from ..em.starts import is_large
+from ..model.dlm import AUTO, MODELS, resolve
+from .alternation import Candidate, all_that_differ, alternate, fit_subset
+from .criterion import eigen, judge
+from .pool import Pool, same_partition
+
+__all__ = ["fit_automatic"]
+
+# k-means is trusted where it explains at least twice what it explains of shuffled columns. Real tables had 2.0 to 13;
+# with twenty to forty columns of noise for each real one 1.0 to 1.5.
+_TRUST = 2.0
+# Another partition must be this much better, in nats: Kass & Raftery (1995) call a difference of 5 very strong, and the
+# best of many candidates is better by chance alone.
+_MARGIN = 10.0
+# Groups of fewer rows than this, or than this share of them, are outliers to C.
+_LEAST_ROWS, _LEAST_SHARE = 4, 0.02
+
+
+@dataclass
+class _Run:
+    """One search for variables and groups, on rows in memory."""
+
+    problem: Problem
+    spec: Specification
+    dense: Chosen
+    pool: Pool
+
+    def __post_init__(self):
+        self.labels = self.problem.rows.gather(self.dense.fit.states, "labels")
+        self.d = self.dense.fit.solution.axes.d
+        self.trusted = self.pool.trust(self.labels) >= _TRUST
+
+    def best(self) -> Candidate | None:
+        """The candidate to keep; None if nothing could be fitted."""
+        whole = len(np.unique(self.labels)) == self.spec.n_clusters
+        best = own = alternate(self.problem, self.spec, self.labels, self.d, self._model()) if whole else None
+        if own is None or own.value < 0 or not self.trusted:
+            best = self._among_others(own)
+        if best is not None and best.value < 0 and whole:
+            best = self._more_variables(best)
+        return best
+
+    def _model(self) -> str | None:
+        """The dense fit's model, where its partition is trusted."""
+        return self.dense.model.name if self.trusted else None
+
+    def _among_others(self, own: Candidate | None) -> Candidate | None:
+        """The best of the alternations from other partitions, if it is enough better."""
+        others = [c for c in self._others() if c.smallest >= max(_LEAST_ROWS, _LEAST_SHARE * c.partition.n)]
+        if own is not None:
+            others = [other for other in others if self._is_better(other, own)]
+        return max(others, key=lambda c: c.value + self._robust(c), default=own)
+
+    def _others(self):
+        """Candidates from k-means runs (where k-means is lost) and from sparse k-means."""
+        K = self.spec.n_clusters
+        seen = [self.labels]
+        runs = [] if self.trusted else self.pool.kmeans()
+        for labels, climb in [(one, True) for one in runs] + [(one, False) for one in self.pool.sparse_kmeans()]:
+            wider = all_that_differ(self.problem, self.spec, labels, K - 1)
+            starts = [] if climb and wider is not None else [labels]
+            if wider is not None:
+                starts.append(wider.labels)
+            for start in starts:
+                if same_partition(start, seen):
+                    continue
+                seen.append(start)
+                found = alternate(self.problem, self.spec, start, K - 1)
+                if found is not None:
+                    yield found
+
+    def _is_better(self, other: Candidate, own: Candidate) -> bool:
+        robust, robust_own = self._robust(other), self._robust(own)
+        if self.trusted:
+            clearly = other.value > max(0.0, own.value + _MARGIN) and other.value + robust > 0
+            return clearly and robust >= robust_own
+        better = other.value + robust > own.value + robust_own + _MARGIN
+        return other.value > max(0.0, own.value) and better
+
+    def _robust(self, candidate: Candidate) -> float:
+        """C on normal scores of the selected columns."""
+        given, support = self.problem.given, candidate.support
+        values = given.everything()[:, support].astype(float)
+        weights = np.ones(given.n) if given.weights is None else given.weights
+        scores = _normal_scores(values, weights)
+        member = (candidate.labels == np.arange(self.spec.n_clusters)[:, None]) * weights
+        sizes = member.sum(axis=1)
+        H = (member @ scores / np.maximum(sizes, 1e-300)[:, None] * np.sqrt(sizes / sizes.sum())[:, None]).T
+        total = (scores.T * weights) @ scores / weights.sum()
+        values = eigen(total, H)[0][: min(self.spec.n_clusters - 1, len(support))]
+        ranked = np.zeros_like(values)
+        ranked[: candidate.rank] = values[: candidate.rank]
+        return judge(candidate.partition, support, ranked).value
+
+    def _more_variables(self, best: Candidate) -> Candidate:
+        """C is below 0: too few rows to say which variables suffice. Keep all that differ between the dense groups."""
+        wide = self.problem.weight < 3 * self.problem.p
+        found = all_that_differ(self.problem, self.spec, self.labels, self.d, from_all=not wide)
+        if found is None:
+            return best
+        return found if self.trusted or found.value > best.value - 2 * _MARGIN else best
+
+
+def _normal_scores(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Columns replaced by the normal quantiles of their (weighted) mid-ranks; ties share one."""
+    out = np.empty_like(values)
+    for j, column in enumerate(values.T):
+        _, index = np.unique(column, return_inverse=True)
+        mass = np.bincount(index, weights)
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        out[:, j] = norm.ppf(np.clip(middle, 1e-9, 1 - 1e-9))[index]
+    return out - (weights @ out) / weights.sum()
+
+
+def fit_automatic(problem: Problem, spec: Specification, model) -> Chosen:
+    """The dense fit with its model (given or chosen), then the variables and the groups that they make."""
+    assert isinstance(spec.family, DLMFamily)
+    dense_spec = replace(spec, family=replace(spec.family, sparse=None))
+    if is_large(problem):
+        return _continued(problem, dense_spec, model)
+    dense = _dense(problem, dense_spec, model)
+    if spec.n_clusters == 1:
+        return dense
+    pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
+    with problem.rows.threads():
+        best = _Run(problem, dense_spec, dense, pool).best()
+    return dense if best is None else _with(dense, best, model, problem, dense_spec)
+
+
+def _dense(problem: Problem, spec: Specification, model) -> Chosen:
+    return fit_latent(problem, spec) if model == AUTO else fit_best(problem, spec, (resolve(model),))
+
+
+def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specification) -> Chosen:
+    """The candidate as the result, with the history of the dense fit before its own."""
+    fit, name = best.fit, best.model
+    if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one
+        name = resolve(model).name
+        fit = fit_subset(problem, spec, best.labels, best.support, best.rank, name) or fit
+    before = dense.fit.history
+    fit.history = before + [{**r, "iteration": r["iteration"] + len(before)} for r in fit.history]
+    return replace(dense, fit=fit, model=MODELS.get(name, dense.model))
+
+
+def _continued(problem: Problem, spec: Specification, model) -> Chosen:
+    """Large data: variables and groups are found on a sample of the rows, and fitted to all of them from there."""
+    small = sample_problem(problem, check_random_state(spec.random_state))
+    found = fit_automatic(small, spec, model)
+    solution = found.fit.solution
+    axes = solution.axes
+    support = np.arange(problem.p) if axes.sparse is None else np.flatnonzero(axes.sparse.any(axis=1))
+    assert isinstance(spec.family, DLMFamily)
+    family = replace(spec.family, model=found.model, subset=Subset(support), d=axes.d)
+    start: Fit = replace(found.fit, solution=solution.moved(small.centre), states=[], history=[])
+    with problem.rows.threads():
+        fit = continue_from(problem, start, spec, replace(family.phases()[0], name="sparse"))
+    if not fit.whole:
+        raise FitError(f"the groups of a sample of the rows are not those of all: {fit.stop}")
+    return replace(found, fit=fit)

@@ -1,0 +1,121 @@
+"""C(K, S): how much a partition into K groups and a subset S of the variables explain, together.
+
+Variables outside S are regressed on S with one distribution for all groups; that part is the same for every partition
+and cancels. With a common covariance within the groups,
+
+    C(K, S) = n/2 sum_{j<=r} log(1 + lambda_j) - price(S) - log n r (K - 1 - r) + sum_k n_k log(n_k / n) - (K - 1) log n
+
+where lambda_j are the eigenvalues of W_S^-1 B_S and r is the rank of the group means, the one with the largest value:
+means on a line cost one parameter per variable and not K - 1. At full rank the first term is n/2 log(|T_S| / |W_S|).
+C is 0 for one group and does not change under any invertible linear map of the variables in S, so values compare
+across partitions, numbers of groups, subsets, scalings and methods.
+
+The (m+1)-th variable costs r/2 log n for its parameters (as in BIC) and, for having been chosen among p - m, the
+larger of as much again and log((p - m) / (m + 1)): twice BIC's penalty on a table of few columns, and the number of
+subsets where thousands of columns compete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..em.adapting import between_of
+from ..em.problem import Problem
+from ..em.scatter import Scatter
+
+__all__ = ["Judged", "Partition", "eigen", "judge", "price", "ratios"]
+
+# Relative ridges that keep the small matrices definite where variables are combinations of each other.
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups as the criterion sees them: S and H of all p variables, and how many rows there are."""
+
+    scatter: Scatter
+    H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
+    sizes: np.ndarray  # n_k (K)
+    constant: np.ndarray  # bool p: columns without variation
+
+    @classmethod
+    def of(cls, problem: Problem, states: Any) -> Partition:
+        """The groups of the posteriors in the states."""
+        sizes, _, between = between_of(problem, states)
+        return cls(problem.scatter, problem.scatter.to_variables(between.H), sizes, problem.constant)
+
+    @classmethod
+    def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:
+        """The groups of labels 0 ... K-1 (n)."""
+        return cls.of(problem, problem.start_states(labels, n_clusters))
+
+    @property
+    def n(self) -> float:
+        """The number of rows, weights included."""
+        return float(self.sizes.sum())
+
+    @property
+    def p(self) -> int:
+        """The number of variables."""
+        return len(self.H)
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return len(self.sizes)
+
+    def directions(self, support: np.ndarray, rank: int) -> np.ndarray:
+        """K x rank, orthonormal: the combinations of the groups that the variables in `support` separate best.
+
+        With all K - 1 of them (also for an empty support), every difference between the groups counts.
+        """
+        if rank >= self.n_clusters - 1 or not len(support):
+            return np.eye(self.n_clusters)
+        return eigen(self.scatter.block(support), self.H[support])[1][:, :rank]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The value of C and the rank of the group means that it is reached with."""
+
+    value: float
+    rank: int
+
+
+def price(n: float, p: int, rank: int, m: int) -> float:
+    """Of the (m+1)-th variable, in nats."""
+    parameters = rank / 2 * np.log(n)
+    return float(parameters + max(parameters, np.log(max(p - m, 1) / (m + 1))))
+
+
+def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(lambda, E): eigenvalues of W^-1 B = (T - H H')^-1 H H', largest first, and the K x K vectors of H'W^-1 H."""
+    within = total - H @ H.T
+    within[np.diag_indices(len(within))] += _TINY * np.trace(total) / len(total)
+    values, vectors = np.linalg.eigh(H.T @ np.linalg.lstsq(within, H, rcond=_TINY)[0])
+    return np.maximum(values[::-1], 0), vectors[:, ::-1]
+
+
+def ratios(partition: Partition, support: np.ndarray) -> np.ndarray:
+    """lambda_j of the variables in `support` (indices): at most K - 1, largest first."""
+    most = min(partition.n_clusters - 1, len(support))
+    return eigen(partition.scatter.block(support), partition.H[support])[0][:most]
+
+
+def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None = None) -> Judged:
+    """C(K, S), with `values` in place of lambda_j where they were computed on transformed variables."""
+    n, K, m = partition.n, partition.n_clusters, len(support)
+    sizes = partition.sizes[partition.sizes > 0]
+    base = float((sizes * np.log(sizes / n)).sum()) - (K - 1) * np.log(n)
+    if not m or K == 1:
+        return Judged(base if K > 1 else 0.0, 0)
+    explained = n / 2 * np.cumsum(np.log1p(ratios(partition, support) if values is None else values))
+    ranks = range(1, len(explained) + 1)
+    prices = [sum([price(n, partition.p, r, i) for i in range(m)]) for r in ranks]
+    costs = [cost + np.log(n) * r * (K - 1 - r) for cost, r in zip(prices, ranks, strict=True)]
+    totals = explained - np.array(costs) + base
+    best = int(totals.argmax())
+    return Judged(float(totals[best]), best + 1)

@@ -1,0 +1,143 @@
+"""Forward-backward selection: the subset S that C(K, S) prefers for a given partition.
+
+Adding variable j to S gains n/2 log(t_j|S / w_j|S) - price, with the variances of j given S in all rows (t) and
+within the groups (w). Both are kept for all p variables while S grows: a step is one sweep of a column of T and of W
+(a step of a pivoted Cholesky factorisation), O(p |S|) on p x p matrices and O(n p) in the row space for n << p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .criterion import Partition, price
+
+__all__ = ["Selector", "relevant", "select"]
+
+# A variable whose variance within the groups is explained by S up to this share has nothing of its own to add, and the
+# logarithm of what is left would be noise.
+_LEAST_OWN_VARIANCE = 1e-3
+_ROUNDING = 1e-9
+# S has at most this share of the rows left after the groups' means: more variables than that overfit any partition.
+_ROWS_PER_VARIABLE = 4
+_MOST_STEPS = 1000
+
+
+class _Conditional:
+    """Variances of all variables given S, by the columns of a factor."""
+
+    def __init__(self, diagonal: np.ndarray):
+        self.diagonal, self.given = diagonal, diagonal.copy()
+        self.factor = np.zeros((len(diagonal), 0))
+
+    def sweep(self, j: int, column: np.ndarray) -> None:
+        """Condition on variable j, whose column (p) of the matrix is given."""
+        rest = column - self.factor @ self.factor[j]
+        new = rest / np.sqrt(max(rest[j], np.finfo(float).tiny))
+        self.factor = np.column_stack([self.factor, new])
+        self.given = np.maximum(self.given - new**2, 0)
+
+
+class Selector:
+    """S for one partition, with group means of rank r along `directions` (K x r)."""
+
+    def __init__(self, partition: Partition, directions: np.ndarray):
+        self.partition = partition
+        self.rank = min(directions.shape[1], partition.n_clusters - 1)
+        self.between = partition.H @ directions  # p x r: what the group means explain
+        self.total = np.maximum(partition.scatter.variances(), 0)
+        self.within = np.maximum(self.total - (self.between**2).sum(axis=1), 0)
+        usable = ~partition.constant & (self.total > 0) & (self.within > _ROUNDING * self.total)
+        self.alone = np.full(partition.p, -np.inf)  # n/2 log(t_j / w_j)
+        self.alone[usable] = partition.n / 2 * np.log(self.total[usable] / self.within[usable])
+        self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // _ROWS_PER_VARIABLE)))
+        self.reset([])
+
+    def reset(self, support: list[int]) -> None:
+        """Begin with these variables."""
+        self.support: list[int] = []
+        self._all, self._groups = _Conditional(self.total), _Conditional(self.within)
+        for j in support:
+            self.add(j)
+
+    def add(self, j: int) -> None:
+        """Take variable j into S."""
+        column = self.partition.scatter.column(j)
+        self._all.sweep(j, column)
+        self._groups.sweep(j, column - self.between @ self.between[j])
+        self.support.append(int(j))
+
+    def _price(self, m: int) -> float:
+        return price(self.partition.n, self.partition.p, self.rank, m)
+
+    def conditional_gains(self) -> np.ndarray:
+        """n/2 log(t_j|S / w_j|S) of every variable, before any price; -inf where S leaves it nothing of its own."""
+        t, w = self._all.given, self._groups.given
+        own = np.isfinite(self.alone) & (w > _LEAST_OWN_VARIANCE * self.within) & (t > 0)
+        gains = np.full(len(t), -np.inf)
+        gains[own] = self.partition.n / 2 * np.log(t[own] / w[own])
+        gains[self.support] = -np.inf
+        return gains
+
+    def gains(self) -> np.ndarray:
+        """What adding each variable to S gains; -inf for those that do not differ between the groups by themselves.
+
+        A variable that only sharpens others (a suppressor) is no answer to which variables make the groups.
+        """
+        gains = self.conditional_gains() - self._price(len(self.support))
+        alike = self.alone < self.rank / 2 * np.log(self.partition.n)
+        if not alike.all():
+            gains[alike] = -np.inf
+        return gains
+
+    def losses(self) -> np.ndarray:
+        """What leaving out each variable of S loses (in the order of `support`), before any price."""
+        chosen = np.array(self.support, int)
+        total = self.partition.scatter.block(chosen)
+        within = total - self.between[chosen] @ self.between[chosen].T
+        return self.partition.n / 2 * (_log_own(total) - _log_own(within))
+
+    def run(self, start: list[int] | None = None) -> np.ndarray:
+        """Forward and backward from a subset until neither gains: the indices of S, at least one, ascending."""
+        self.reset(list(start or []))
+        for _ in range(_MOST_STEPS):
+            self._drop()
+            if len(self.support) >= self.most:
+                break
+            gains = self.gains()
+            best = int(gains.argmax())
+            if not np.isfinite(gains[best]) or (gains[best] <= 0 and self.support):
+                break
+            self.add(best)
+        return np.sort(np.array(self.support, int))
+
+    def _drop(self) -> None:
+        """Leave out variables that cost more than they lose, the least one first."""
+        while len(self.support) > 1:
+            losses = self.losses() - self._price(len(self.support) - 1)
+            worst = int(losses.argmin())
+            if losses[worst] >= 0:
+                return
+            self.reset(self.support[:worst] + self.support[worst + 1 :])
+
+
+def _log_own(matrix: np.ndarray) -> np.ndarray:
+    """log of the variance of each variable given all the others: the inverse of the inverse's diagonal."""
+    ridge = _ROUNDING * np.trace(matrix) / len(matrix)
+    inverse = np.linalg.inv(matrix + ridge * np.eye(len(matrix)))
+    return -np.log(np.maximum(np.diagonal(inverse), np.finfo(float).tiny))
+
+
+def select(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:
+    """S for the partition, with the group means of that rank as the variables in `support` see them."""
+    selector = Selector(partition, partition.directions(support, rank))
+    return selector.run([int(j) for j in support][: selector.most])
+
+
+def relevant(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:
+    """Every variable that differs between the groups by itself, most first, while each pays its price."""
+    selector = Selector(partition, partition.directions(support, rank))
+    order = np.argsort(-selector.alone, kind="stable")
+    kept = 0
+    while kept < len(order) and selector.alone[order[kept]] > (selector._price(kept) if kept else -np.inf):
+        kept += 1
+    return np.sort(order[:kept])
