@@ -1,4 +1,4 @@
-"""model="auto": the quantities it compares, and each way to decide."""
+"""model="auto" with full means: the quantities it compares, and each way to decide."""
 
 import numpy as np
 import pytest
@@ -22,6 +22,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 PAIR = candidates("auto")
 
 
+def dense(**changes):
+    """Fisher-EM with means that may differ in every variable."""
+    return FisherEM(**{"n_clusters": 3, "means": "full"} | changes)
+
+
+def sparse(**changes):
+    """The same, sparse: a tenth of the full solution's norm."""
+    return SparseFisherEM(**{"n_clusters": 3, "means": "full", "sparsity": 0.1, "random_state": 0} | changes)
+
+
 def three_groups(noise=(1.0, 1.0, 1.0), *, p=15, n=400, seed=0):
     """Groups that differ on three variables, each with its own spherical noise: as the models suppose."""
     rng = np.random.default_rng(seed)
@@ -40,7 +50,7 @@ def correlated(X, strength=2.0, seed=1):
 
 
 def chosen_from(X, weights=None, **changes):
-    one = SparseFisherEM(3, random_state=0, **changes)
+    one = sparse(**changes)
     problem = prepare(np.asarray(X, float), weights, ridge=one.ridge)
     return problem, fit_best(problem, specification(one, *X.shape), PAIR)
 
@@ -53,7 +63,7 @@ def test_auto_stands_for_the_most_compact_and_the_most_flexible_model():
 
 def test_separation_is_the_largest_value_of_fishers_criterion(groups):
     Y, T = groups
-    model = FisherEM(3, model="AB", init=T, ridge=0, max_iter=200, tol=1e-10).fit(Y)
+    model = dense(model="AB", init=T, ridge=0, max_iter=200, tol=1e-10).fit(Y)
     problem = prepare(Y, ridge=0)
     fit, _ = multistart.fit(problem, specification(model, *Y.shape))
     total, between, _ = scatters(Y, model.predict_proba(Y))
@@ -67,7 +77,7 @@ def test_dispersion_by_loops(weighted):
     X, _ = three_groups((0.5, 1.0, 2.0), n=90)
     weights = np.random.default_rng(3).integers(1, 4, size=90).astype(float) if weighted else None
     problem, found = chosen_from(X, weights)
-    model = SparseFisherEM(3, model=found.model.name, random_state=0).fit(X, sample_weight=weights)
+    model = sparse(model=found.model.name).fit(X, sample_weight=weights)
     T = model.predict_proba(X) * (1 if weights is None else weights[:, None])
     beyond = np.eye(15) - model.loadings_ @ model.loadings_.T
     total = 0.0
@@ -86,7 +96,7 @@ def test_dispersion_knows_independent_noise_from_correlated_and_heavy_tailed():
     found = {}
     for name, rows in (("independent", X), ("correlated", correlated(X)), ("tails", tails)):
         problem = prepare(rows, ridge=1e-3)
-        fit, _ = multistart.fit(problem, specification(FisherEM(3, model="DkBk", init=labels), *rows.shape))
+        fit, _ = multistart.fit(problem, specification(dense(model="DkBk", init=labels), *rows.shape))
         found[name] = dispersion(problem, fit)
     assert found["independent"] == pytest.approx(1, abs=0.1)
     assert found["correlated"] > 2
@@ -96,7 +106,7 @@ def test_dispersion_knows_independent_noise_from_correlated_and_heavy_tailed():
 def test_bic_decides_where_the_noise_is_as_supposed():
     """Groups with noise of their own: the flexible model is right, though it does not separate the groups better."""
     X, _ = three_groups((0.5, 1.0, 2.0))
-    model = SparseFisherEM(3, sparsity=0.3, random_state=0).fit(X)
+    model = sparse(sparsity=0.3).fit(X)
     assert model.model_ == "DkBk"
     kept, left = sorted(model.model_choice_, key=lambda record: not record["kept"])
     assert kept["reason"] == "bic"
@@ -104,12 +114,12 @@ def test_bic_decides_where_the_noise_is_as_supposed():
     assert kept["dispersion"] < 1.25
     assert "BIC" in model_words(model)
     same_noise, _ = three_groups()
-    assert SparseFisherEM(3, sparsity=0.3, random_state=0).fit(same_noise).model_ == "AB"
+    assert sparse(sparsity=0.3).fit(same_noise).model_ == "AB"
 
 
 def test_fishers_criterion_decides_elsewhere(iris, wine):
     for (X, _), expected in ((iris, "AB"), (wine, "DkBk")):
-        model = SparseFisherEM(3, method="regression", random_state=0).fit(X)
+        model = sparse(method="regression").fit(X)
         records = {record["model"]: record for record in model.model_choice_}
         assert model.model_ == expected
         assert records[expected]["reason"] == "fisher"
@@ -125,17 +135,18 @@ def test_a_little_better_separated_is_not_enough(monkeypatch):
     values = iter([2.0, 2.019, 2.0, 2.021])
     monkeypatch.setattr(choice, "separation", lambda problem, fit: next(values))
     assert found.candidates[0]["dispersion"] > 1.25
-    model = SparseFisherEM(3, random_state=0).fit(X)
-    assert (model.model_, SparseFisherEM(3, random_state=0).fit(X).model_) == ("AB", "DkBk")
+    model = sparse().fit(X)
+    assert (model.model_, sparse().fit(X).model_) == ("AB", "DkBk")
     assert model_words(model) == (
         "chosen because DkBk separates the groups only slightly better: Fisher's criterion 2.000 against 2.019"
     )
 
 
-def test_the_kept_fit_is_that_of_its_model(iris):
+@pytest.mark.parametrize("changes", [{}, {"means": "latent", "sparsity": "auto"}])
+def test_the_kept_fit_is_that_of_its_model(iris, changes):
     X, _ = iris
-    auto = SparseFisherEM(3, random_state=0).fit(X)
-    given = SparseFisherEM(3, model=auto.model_, random_state=0).fit(X)
+    auto = sparse(**changes).fit(X)
+    given = sparse(model=auto.model_, **changes).fit(X)
     same(auto, given)
     assert auto.bic_ == given.bic_
     assert given.model_choice_ == []
@@ -144,17 +155,17 @@ def test_the_kept_fit_is_that_of_its_model(iris):
 
 def test_sparsity_one_gives_fisher_em_here_too(iris):
     X, _ = iris
-    sparse = SparseFisherEM(3, sparsity=1.0, start="cold", random_state=0).fit(X)
-    dense = FisherEM(3, random_state=0).fit(X)
-    assert sparse.model_ == dense.model_
-    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+    all_variables = sparse(sparsity=1.0, start="cold").fit(X)
+    fisher_em = dense(random_state=0).fit(X)
+    assert all_variables.model_ == fisher_em.model_
+    np.testing.assert_array_equal(all_variables.labels_, fisher_em.labels_)
 
 
 def test_weights_are_repetitions():
     X, _ = three_groups((0.5, 1.0, 2.0), n=120)
     weights = np.random.default_rng(0).integers(1, 4, size=len(X))
-    weighted = SparseFisherEM(3, random_state=0).fit(X, sample_weight=weights.astype(float))
-    repeated = SparseFisherEM(3, random_state=0).fit(np.repeat(X, weights, axis=0))
+    weighted = sparse().fit(X, sample_weight=weights.astype(float))
+    repeated = sparse().fit(np.repeat(X, weights, axis=0))
     assert weighted.model_ == repeated.model_
     for one, other in zip(weighted.model_choice_, repeated.model_choice_, strict=True):
         assert one["fisher"] == pytest.approx(other["fisher"], rel=1e-6)
@@ -163,10 +174,10 @@ def test_weights_are_repetitions():
 
 def test_few_rows_take_the_compact_model():
     X, _ = three_groups((0.5, 1.0, 2.0), n=29)
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = sparse().fit(X)
     assert model.model_ == "AB"
     assert model_words(model) == "chosen: fewer than 2 rows per variable"
-    assert FisherEM(1).fit(X).model_ == "AB"
+    assert dense(n_clusters=1).fit(X).model_ == "AB"
 
 
 def test_a_model_that_fails_or_loses_a_group_is_not_kept(monkeypatch):
@@ -214,11 +225,11 @@ def test_large_data_choose_on_a_sample(monkeypatch):
 
     monkeypatch.setattr(start, "_EXACT_ELEMENTS", 80_000)
     monkeypatch.setattr(multistart, "fit_from", watching)
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = sparse().fit(X)
     assert fitted == [(2000, "AB"), (2000, "DkBk"), (6000, "DkBk")]
     assert [record["model"] for record in model.model_choice_] == ["AB", "DkBk"]
     fitted.clear()
-    assert SparseFisherEM(3, init=labels).fit(X).model_ == "DkBk"  # given posteriors are of all rows
+    assert sparse(init=labels, random_state=None).fit(X).model_ == "DkBk"  # given posteriors are of all rows
     assert fitted == [(6000, "AB"), (6000, "DkBk")]
 
 
@@ -233,15 +244,15 @@ def test_a_sample_without_a_fit_leaves_the_compact_model(monkeypatch):
 
     monkeypatch.setattr(start, "_EXACT_ELEMENTS", 80_000)
     monkeypatch.setattr(multistart, "fit_from", failing)
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = sparse().fit(X)
     assert (model.model_, model_words(model)) == ("AB", "chosen: no model could be fitted to a sample")
 
 
 def test_files_and_blocks_choose_the_same(tmp_path):
     X, _ = three_groups((0.5, 1.0, 2.0), n=900)
     np.save(tmp_path / "rows.npy", X)
-    in_memory = SparseFisherEM(3, random_state=0).fit(X)
-    from_file = SparseFisherEM(3, random_state=0, memory="120kB").fit(tmp_path / "rows.npy")
+    in_memory = sparse().fit(X)
+    from_file = sparse(memory="120kB").fit(tmp_path / "rows.npy")
     same(in_memory, from_file)
     assert in_memory.model_ == from_file.model_ == "DkBk"
     assert from_file.model_choice_[1]["dispersion"] == pytest.approx(in_memory.model_choice_[1]["dispersion"])
@@ -258,13 +269,13 @@ def test_a_search_names_the_model_of_its_best_fit(iris):
 def test_the_convergence_warning_is_of_the_kept_model(iris):
     X, _ = iris
     with pytest.warns(ConvergenceWarning, match="max_iter=2 "):
-        SparseFisherEM(3, max_iter=2, random_state=0).fit(X)
+        sparse(max_iter=2).fit(X)
 
 
 def test_a_group_of_equal_rows_has_no_noise():
     X, labels = three_groups(n=300)
     X[labels == 0] = X[labels == 0][0]
     problem = prepare(X, ridge=1e-3)
-    fit, _ = multistart.fit(problem, specification(FisherEM(3, model="DkBk", init=labels, max_iter=1), *X.shape))
+    fit, _ = multistart.fit(problem, specification(dense(model="DkBk", init=labels, max_iter=1), *X.shape))
     assert dispersion(problem, fit) == np.inf
-    assert SparseFisherEM(3, init=labels).fit(X).model_ in ("AB", "DkBk")
+    assert sparse(init=labels, random_state=None).fit(X).model_ in ("AB", "DkBk")

@@ -158,14 +158,16 @@ def test_axes_that_collapse_onto_one_variable_are_dropped():
     np.testing.assert_array_equal(only.sparse[:, 0] != 0, np.arange(5) == 2)
 
 
-def test_dropped_axes_show_in_the_history():
+@pytest.mark.parametrize("means", ["latent", "full"])
+def test_dropped_axes_show_in_the_history(means):
     """Three groups along one variable: both sparse axes want it; the fit goes on with one axis and says so."""
     from fisherem import SparseFisherEM
 
     labels = np.arange(300) % 3
     Y = np.random.default_rng(0).normal(size=(300, 5))
     Y[:, 2] += 6 * labels
-    model = SparseFisherEM(3, model="AkB", sparsity=0.02, init=labels).fit(Y)
+    two = {"discriminant": "orthonormal", "n_axes": 2, "ridge": 1e-3}  # as full means have them
+    model = SparseFisherEM(3, model="AkB", means=means, **two, sparsity=0.02, init=labels).fit(Y)
     assert model.history_[-1]["dropped_axes"] == (1,)
     assert model.history_[-1]["n_axes"] == 1
     np.testing.assert_array_equal(model.support_, np.arange(5) == 2)
