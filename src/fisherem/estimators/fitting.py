@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._utils.wording import listed
+from .._utils.wording import column_name, listed
 from ..em import latent_choice, model_choice
 from ..em.dlm_family import DLMFamily, Means
 from ..em.f_step.step import FStep
@@ -19,6 +19,8 @@ from ..em.stopping import StopKind
 from ..model.criteria import CRITERIA
 from ..model.dlm import AUTO, candidates
 from ..selection.automatic import fit_automatic
+from ..selection.criterion import Partition
+from ..selection.roles import roles_table
 from ..tables.checking import check_clusters
 
 __all__ = ["adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
@@ -106,15 +108,27 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
     estimator.log_likelihood_ = fit.log_likelihood
     estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros)
+    partition = Partition.of_labels(problem, estimator.labels_, K)
+    support = np.flatnonzero(estimator.support_)
     for name, criterion in CRITERIA.items():
-        value = criterion(fit.log_likelihood, estimator.n_parameters_, problem.weight, fit.entropy)
+        if criterion.of_partition is not None:
+            value = criterion.of_partition(partition, support)
+        else:
+            value = criterion(fit.log_likelihood, estimator.n_parameters_, problem.weight, fit.entropy)
         setattr(estimator, f"{name}_", value)
+    if sparse is not None:
+        estimator.roles_ = roles_table(partition, support, _names(estimator, problem.p))
     estimator.history_ = fit.history
     estimator.n_iter_ = fit.n_iter
     estimator.converged_ = fit.converged
     estimator.stop_reason_ = str(fit.stop)
     estimator.starts_ = chosen.starts
     return estimator
+
+
+def _names(estimator, p: int) -> list[str]:
+    names = getattr(estimator, "feature_names_in_", None)
+    return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
 
 
 def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:

@@ -14,13 +14,18 @@ from ..em.f_step.step import Axes
 from ..em.kernels import project
 from ..em.m_step import LatentParameters, Parameters
 from ..em.passes import evaluate
+from ..em.problem import prepare
 from ..model.criteria import CRITERIA
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
+from ..selection.criterion import Partition
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 
 __all__ = ["FittedDLM"]
+
+# What depends on the selected variables alone.
+_FROM_SELECTED = ("_posteriors", "_labels", "_coordinates")
 
 
 class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
@@ -32,6 +37,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     weights_: np.ndarray
     means_: np.ndarray
     loadings_: np.ndarray
+    support_: np.ndarray
     covariances_: np.ndarray
     noise_variances_: np.ndarray
     centre_: np.ndarray
@@ -68,10 +74,30 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def _told(self, X, tell: str, width: int | None, dtype):
         """What the method `tell` says of each row of X: an array, or a lazy dask array for dask rows."""
         check_is_fitted(self)
-        table = check_table(self, X, reset=False, elsewhere=True)
+        model, rows = self._for_columns(X) if tell in _FROM_SELECTED else (self, X)
+        table = check_table(model, rows, reset=False, elsewhere=True)
         if isinstance(table, DaskTable):
-            return table.map(getattr(self._light(), tell), width, dtype)
-        return getattr(self, tell)(table)
+            return table.map(getattr(model._light(), tell), width, dtype)
+        return getattr(model, tell)(table)
+
+    def _for_columns(self, X):
+        """(model, table) for a frame that lacks columns the groups do not depend on: both with the selected ones only.
+
+        With the means inside the axes and a common noise the posteriors and the coordinates depend on the selected
+        variables alone, so a table that has them, by name, is enough.
+        """
+        known, given = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
+        alone = self.means == Means.LATENT.value and (self.noise_variances_ == self.noise_variances_[0]).all()
+        if known is None or given is None or not alone or self.support_.all() or set(known) <= set(given):
+            return self, X
+        needed = [name for name, selected in zip(known, self.support_, strict=True) if selected]
+        if not needed or not set(needed) <= set(given):
+            return self, X  # the usual error names what is missing
+        small = copy.copy(self)
+        small.loadings_, small.means_ = self.loadings_[self.support_], self.means_[:, self.support_]
+        small.centre_, small.support_ = self.centre_[self.support_], self.support_[self.support_]
+        small.feature_names_in_, small.n_features_in_ = np.array(needed, object), len(needed)
+        return small, X[needed]
 
     def _light(self):
         """A copy without what belongs to the rows of the fit, for other processes."""
@@ -128,9 +154,20 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def criterion(self, name, X, sample_weight=None):
         """The criterion of that name (an entry of `CRITERIA`) on X; larger is better."""
+        entry = CRITERIA.find(name)
+        if entry.of_partition is not None:
+            return self._of_partition(entry.of_partition, X, sample_weight)
         rows, sums = self._sums(X, sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
-        return CRITERIA.find(name)(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
+        return entry(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
+
+    def _of_partition(self, value, X, sample_weight) -> float:
+        """A criterion of the groups that the rows of X are put into, and of the selected variables."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False, elsewhere=True)
+        problem = prepare(table, check_weights(sample_weight, table), ridge="auto", n_jobs=self.n_jobs)
+        labels = np.asarray(self._labels(table))
+        return value(Partition.of_labels(problem, labels, len(self.weights_)), np.flatnonzero(self.support_))
 
     def bic(self, X, sample_weight=None):
         """BIC on X: log-likelihood - parameters/2 log n; larger is better."""

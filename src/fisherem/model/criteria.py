@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +19,20 @@ __all__ = ["CRITERIA", "Criterion", "aic", "bic", "icl"]
 
 @dataclass(frozen=True)
 class Criterion:
-    """A function of a fit's log-likelihood, number of parameters, n and entropy; larger is better."""
+    """A function of a fit's log-likelihood, number of parameters, n and entropy, or of its partition and selection.
+
+    Larger is better.
+    """
 
     name: str  # as an argument: "bic"
     label: str  # as people read it: "BIC"
     formula: str  # in words, for pages
-    value: Callable[[float, float, float, float], float]
+    value: Callable[[float, float, float, float], float] | None = None
+    # ... or of the partition and the selected variables (a `selection.criterion.Partition` and indices)
+    of_partition: Callable[[Any, np.ndarray], float] | None = None
 
     def __call__(self, log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:
+        assert self.value is not None
         return float(self.value(log_likelihood, n_parameters, n, entropy))
 
 

@@ -13,6 +13,7 @@ from ..em.multistart import FitError, Specification, best_of
 from ..em.problem import Problem
 from ..em.selection_likelihood import selected_likelihood, selection_parameters, support_of
 from ..model.criteria import CRITERIA
+from ..selection.criterion import Partition
 from .checkpoints import Store
 from .sparsity_path import PathPoint, sparsity_path
 
@@ -86,10 +87,20 @@ def _judged(problem: Problem, family: DLMFamily, fit: Fit) -> dict:
         "n_iter": fit.n_iter,
         "stop_reason": str(fit.stop),
     }
+    partition: Partition | None = None
     for name, criterion in CRITERIA.items():
-        row[name] = criterion(fit.log_likelihood, parameters, problem.weight, fit.entropy)
-        row[f"selection_{name}"] = criterion(likelihood, own, problem.weight, entropy)
+        if criterion.of_partition is not None:
+            partition = partition or _partition(problem, family, fit)
+            support = np.flatnonzero(support_of(fit, problem.p) & ~problem.constant)
+            row[name] = row[f"selection_{name}"] = criterion.of_partition(partition, support)
+        else:
+            row[name] = criterion(fit.log_likelihood, parameters, problem.weight, fit.entropy)
+            row[f"selection_{name}"] = criterion(likelihood, own, problem.weight, entropy)
     return row
+
+
+def _partition(problem: Problem, family: DLMFamily, fit: Fit) -> Partition:
+    return Partition.of_labels(problem, problem.rows.gather(fit.states, "labels"), family.n_clusters)
 
 
 def _without_rows(fit: Fit | None) -> Fit | None:

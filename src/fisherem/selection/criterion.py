@@ -25,8 +25,9 @@ import numpy as np
 from ..em.adapting import between_of
 from ..em.problem import Problem
 from ..em.scatter import Scatter
+from ..model.criteria import CRITERIA, Criterion
 
-__all__ = ["Judged", "Partition", "eigen", "judge", "price", "ratios"]
+__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
 
 # Relative ridges that keep the small matrices definite where variables are combinations of each other.
 _TINY = 1e-9
@@ -119,3 +120,16 @@ def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None =
     totals = explained - np.array(costs) + base
     best = int(totals.argmax())
     return Judged(float(totals[best]), best + 1)
+
+
+def partition_value(partition: Partition, support: np.ndarray) -> float:
+    """C(K, S) as an entry of the register; nan where S has more variables than the rows can judge."""
+    judgeable = len(support) < partition.n - partition.n_clusters and (partition.sizes > 0).all()
+    return judge(partition, support).value if judgeable else float("nan")
+
+
+CRITERIA.add(
+    "c",
+    Criterion("c", "C(K, S)", "of the partition and the selected variables; 0 for one group", None, partition_value),
+)
+CRITERIA.seal()

@@ -1,0 +1,107 @@
+"""The role of every variable in a partition: selected, redundant, missed or noise.
+
+    selected    the partition is made by it
+    redundant   it differs between the groups, and the selected variables explain that: it would add nothing
+    missed      it differs between the groups beyond what the selected variables explain
+    noise       it does not differ between the groups
+
+A list that suffices is short where variables are redundant. Whoever wants all variables that differ finds them under
+selected, redundant and missed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from .criterion import Partition, judge, price
+from .forward_backward import Selector, relevant
+
+__all__ = ["ROLES", "roles_table"]
+
+ROLES = ("selected", "redundant", "missed", "noise")
+# Of the selected variables that explain a redundant one, at most this many are named, and those only that contribute
+# at least this share of the largest contribution.
+_MOST_NAMED, _LEAST_SHARE = 3, 0.2
+_TINY = 1e-9
+
+
+def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """A row per variable, for S = `support` (indices): its name, its role and why.
+
+    gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it out would
+        lose, for any other what adding it to S would gain
+    alone : what the variable by itself gains
+    fisher : its own Fisher's criterion, the share of its variance that lies between the groups
+    share : the share of Fisher's criterion of S that is lost without it, or gained with it
+    explained_by : for redundant variables, the selected ones that explain them most
+    """
+    rank = max(1, judge(partition, support).rank) if len(support) else partition.n_clusters - 1
+    selector = Selector(partition, partition.directions(support, rank))
+    selector.reset([int(j) for j in support])
+    role = _roles(partition, selector, support, rank)
+    gain = selector.conditional_gains()
+    if len(support):
+        gain[np.array(selector.support)] = selector.losses()
+    alone = np.where(np.isfinite(selector.alone), selector.alone, 0.0)
+    between = (partition.H**2).sum(axis=1)
+    total = np.maximum(partition.scatter.variances(), np.finfo(float).tiny)
+    coefficients, share = _fisher_shares(partition, support)
+    redundant = role == "redundant"
+    explained = [
+        _named(coefficients[:, j], partition, support, names) if redundant[j] else "" for j in range(partition.p)
+    ]
+    return pd.DataFrame(
+        {
+            "variable": names,
+            "role": role,
+            "gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
+            "alone": alone,
+            "fisher": np.where(partition.constant, 0.0, between / total),
+            "share": share,
+            "explained_by": explained,
+        }
+    )
+
+
+def _roles(partition: Partition, selector: Selector, support: np.ndarray, rank: int) -> np.ndarray:
+    role = np.full(partition.p, "noise", dtype=object)
+    differs = relevant(partition, support, rank)
+    role[differs] = "redundant"
+    adds = selector.conditional_gains() > price(partition.n, partition.p, rank, len(support))
+    beyond = differs[adds[differs]]
+    role[beyond] = "missed"
+    role[partition.constant] = "noise"
+    role[support] = "selected"
+    return role
+
+
+def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(coefficients of every variable on S (m x p), share of Fisher's criterion trace(T_S^-1 B_S) by variable (p)).
+
+    Adding j to S adds |h_j - T_jS T_SS^-1 h_S|^2 / t_j|S; leaving s out takes |(T_SS^-1 H_S)_s|^2 / (T_SS^-1)_ss away.
+    """
+    if not len(support):
+        return np.zeros((0, partition.p)), np.zeros(partition.p)
+    scatter, H = partition.scatter, partition.H
+    block = scatter.block(support)
+    ridge = _TINY * np.trace(block) / len(block)
+    inverse = np.linalg.inv(block + ridge * np.eye(len(block)))
+    columns = np.column_stack([scatter.column(int(s)) for s in support])  # p x m
+    coefficients = inverse @ columns.T
+    solved = inverse @ H[support]
+    value = float((H[support] * solved).sum())
+    rest = H - coefficients.T @ H[support]
+    own = np.maximum(scatter.variances() - np.einsum("mp,pm->p", coefficients, columns), 0)
+    own = np.where(own > 1e-6 * np.maximum(scatter.variances(), np.finfo(float).tiny), own, np.inf)
+    gained = (rest**2).sum(axis=1) / own
+    gained[support] = (solved**2).sum(axis=1) / np.diagonal(inverse)
+    gained[partition.constant] = 0.0
+    return coefficients, gained / max(value, np.finfo(float).tiny)
+
+
+def _named(coefficients: np.ndarray, partition: Partition, support: np.ndarray, names: list[str]) -> str:
+    """The selected variables that contribute most to a regression on S, by the size of their standardised terms."""
+    size = np.abs(coefficients) * np.sqrt(np.maximum(partition.scatter.variances()[support], 0))
+    order = np.argsort(-size, kind="stable")[:_MOST_NAMED]
+    return ", ".join(names[support[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)
