@@ -85,3 +85,65 @@ def principal_angle(A, B):
 def same_axes(A, B):
     """Largest difference between two sets of axes, up to the sign of each."""
     return np.abs(A - B * np.sign((A * B).sum(axis=0))).max()
+
+
+# -- the paper's eq. (4): means inside the axes --------------------------------------------------------------------
+
+
+def tied(name, covariances, noises, shares):
+    """Covariances (K x d x d) and noises (K) tied as the model's letters say: Dk D Akj Ak Aj A, then Bk B."""
+    shape, own_noise = (name[:-2], True) if name.endswith("Bk") else (name[:-1], False)
+    K, d = len(shares), covariances.shape[1]
+    pooled = sum(share * C for share, C in zip(shares, covariances, strict=True))
+    made = []
+    for k in range(K):
+        C = covariances[k] if "k" in shape else pooled
+        if shape.startswith("A"):
+            C = np.diag(np.diag(C)) if "j" in shape else np.trace(C) / d * np.eye(d)
+        made.append(C)
+    common = sum(share * noise for share, noise in zip(shares, noises, strict=True))
+    return np.array(made), np.array(noises) if own_noise else np.full(K, common)
+
+
+def latent_m_step(Y, T, U, name, weights=None):
+    """Shares, means m_k = ybar + UU'(mean_k - ybar), and Sigma_k and beta_k from p x p covariances about ybar and mean_k.
+
+    Inside the axes rows vary about their group's mean; outside them every group's mean is ybar.
+    """
+    p, d = U.shape
+    w = np.ones(len(Y)) if weights is None else weights
+    overall = sum(v * y for v, y in zip(w, Y, strict=True)) / w.sum()
+    n_k, means, covariances = weighted_groups(Y, T * w[:, None])
+    about_overall = [
+        sum(v * t[k] * np.outer(y - overall, y - overall) for v, t, y in zip(w, T, Y, strict=True)) / n_k[k]
+        for k in range(T.shape[1])
+    ]
+    shares = n_k / w.sum()
+    outside = np.eye(p) - U @ U.T
+    latent = np.array([U.T @ C @ U for C in covariances])
+    noises = np.array([np.trace(outside @ C @ outside) / (p - d) for C in about_overall])
+    inside = overall + (means - overall) @ (U @ U.T)
+    return shares, inside, *tied(name, latent, noises, shares)
+
+
+def posteriors_of(log_joint):
+    """(posteriors n x K, log densities n, entropy of each row) from log pi_k phi(y)."""
+    density = np.logaddexp.reduce(log_joint, axis=1)
+    T = np.exp(log_joint - density[:, None])
+    return T, density, -(T * (log_joint - density[:, None])).sum(axis=1)
+
+
+def latent_fisher_em(Y, T, d, name, ridge, n_iter):
+    """Fisher-EM with means inside the axes, p x p throughout: (posteriors, log-likelihood of every iteration).
+
+    The axes are the first d left singular vectors of S^-1 S_B; `ridge` is a share of the mean variance.
+    """
+    values = []
+    for _ in range(n_iter):
+        total, between, _ = scatters(Y, T)
+        total = total + ridge * np.trace(total) / len(total) * np.eye(len(total))
+        U = np.linalg.svd(np.linalg.solve(total, between))[0][:, :d]
+        shares, means, covariances, noises = latent_m_step(Y, T, U, name)
+        T, density, _ = posteriors_of(mixture_log_densities(Y, shares, means, U, covariances, noises))
+        values.append(density.sum())
+    return T, np.array(values)
