@@ -106,7 +106,7 @@ def tied(name, covariances, noises, shares):
 
 
 def latent_m_step(Y, T, U, name, weights=None):
-    """Shares, means m_k = ybar + UU'(mean_k - ybar), and Sigma_k and beta_k from p x p covariances about ybar and mean_k.
+    """Shares, means m_k = ybar + UU'(mean_k - ybar), Sigma_k and beta_k from p x p covariances.
 
     Inside the axes rows vary about their group's mean; outside them every group's mean is ybar.
     """

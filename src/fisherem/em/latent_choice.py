@@ -51,8 +51,20 @@ def fit_latent(problem: Problem, spec: Specification) -> Chosen:
         fit, records = _fit(problem, spec, starting_points(problem, spec))
         return Chosen(fit, records, MODELS[COMPACT], [_kept("one group")])
     if isinstance(spec.init, str) and is_large(problem):
-        return _chosen_on_sample(problem, spec)
-    return _choose(problem, spec, starting_points(problem, spec))
+        chosen = _chosen_on_sample(problem, spec)
+    else:
+        chosen = _choose(problem, spec, starting_points(problem, spec))
+    return _go_on(problem, spec, chosen)
+
+
+def _go_on(problem: Problem, spec: Specification, chosen: Chosen) -> Chosen:
+    """The family's other phases with the model and the axes that were chosen: sparse axes from the dense fit."""
+    d = chosen.fit.solution.axes.d
+    for phase in _family(spec, model=chosen.model, d=d).phases()[1:]:
+        with problem.rows.threads():
+            fit, records = best_of(problem, [chosen.fit], spec, phase)
+        chosen = replace(chosen, fit=fit, starts=chosen.starts + records)
+    return chosen
 
 
 def _kept(reason: str, model: str = COMPACT) -> dict:
