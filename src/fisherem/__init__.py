@@ -21,10 +21,13 @@ _HOME = {
     "Selvarclust": "rivals",
     "Comparison": "model_selection.comparison",
     "compare": "model_selection.comparison",
+    "Explanation": "model_selection.explaining",
+    "explain": "model_selection.explaining",
 }
 __all__ = [
     "Clustvarsel",
     "Comparison",
+    "Explanation",
     "FisherEM",
     "ModelSearch",
     "SelectDiscriminative",
@@ -34,6 +37,7 @@ __all__ = [
     "Stability",
     "compare",
     "datasets",
+    "explain",
     "images",
     "load",
     "report",
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from . import datasets, images
     from .estimators import FisherEM, SparseFisherEM
     from .model_selection.comparison import Comparison, compare
+    from .model_selection.explaining import Explanation, explain
     from .model_selection.search import ModelSearch
     from .model_selection.select_variables import SelectDiscriminative
     from .model_selection.stability import Stability, stability

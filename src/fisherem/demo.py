@@ -22,7 +22,7 @@ def run(folder: Path) -> Path:
 
     X, _ = datasets.load("wine", as_frame=True)
     X = (X - X.mean()) / X.std()
-    model = SparseFisherEM(3, sparsity=0.2, random_state=0).fit(X)
+    model = SparseFisherEM(3, random_state=0).fit(X)
     _show(model, X.columns)
     path = folder / "demo-subspace.png"
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,11 @@ def _show(model, names) -> None:
     print(f"\nVariables that make the groups: {model.support_.sum()} of {len(model.support_)} ({order})")
     for j in np.flatnonzero(model.support_):
         loadings = "  ".join(f"{v:+.3f}" for v in model.loadings_[j])
-        means = "  ".join(f"{v:+.2f}" for v in model.means_[:, j])
+        means = "  ".join(f"{v:+.2f}" for v in model.group_means_[:, j])
         print(f"  {names[j]:<30} loadings {loadings}   means {means}")
+    redundant = list(model.roles_["variable"][model.roles_["role"] == "redundant"])
+    if redundant:
+        print(f"They also differ in, but these add nothing to the {model.support_.sum()}: {', '.join(redundant)}")
 
 
 def main() -> None:

@@ -185,6 +185,7 @@ def _with_defaults(model):
         if type(one).__module__.partition(".")[0] == "fisherem":
             if hasattr(one, "noise_variances_") and not hasattr(one, "means"):
                 one.means = "full"  # all that version 0.1.0 had
+                one.group_means_ = one.means_
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Model", "NameList", "Registered", "names_at"]
+__all__ = ["Model", "NameList", "Registered", "names_at", "Share"]
 
 
 def names_at(place: str) -> tuple[str, ...]:
@@ -68,3 +68,21 @@ class NameList(Registered):
     def get_metavar(self, param, ctx):
         """all, or some of the names."""
         return f"[all|{','.join(names_at(self.place))}]"
+
+
+class Share(click.ParamType):
+    """A share in (0, 1], or the word auto."""
+
+    name = "SHARE"
+
+    def convert(self, value, param, ctx):
+        """The number, or "auto"."""
+        if value == "auto":
+            return value
+        try:
+            share = float(value)
+        except ValueError:
+            share = float("nan")
+        if not 0 < share <= 1:
+            self.fail(f"{value!r} is not a share: give a number above 0 and at most 1, or auto", param, ctx)
+        return share

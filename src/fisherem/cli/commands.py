@@ -10,6 +10,7 @@ import click
 from .. import __version__
 from .common import friendly
 from .comparing import compare
+from .explaining import explain
 from .fitting import fit, search
 from .images import segment
 from .reproduce import reproduce
@@ -47,7 +48,7 @@ def completion(shell):
     click.echo(make(main, {}, "fisherem", "_FISHEREM_COMPLETE").source())
 
 
-for _command in (fit, search, predict, report, compare, segment, reproduce, demo, completion):
+for _command in (fit, search, explain, predict, report, compare, segment, reproduce, demo, completion):
     main.add_command(_command)
 
 

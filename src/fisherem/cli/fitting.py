@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .choices import Model, NameList, Registered
+from .choices import Model, NameList, Registered, Share
 from .common import cluster_range, friendly, quiet_warnings
 from .data import open_data, scaled
 from .options import DENSE, fit_options, table_options
@@ -27,10 +27,10 @@ def _estimator(method: str, **parameters):
 @click.command()
 @table_options
 @click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
-@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
-              help="Share of the l1 norm; 1 is dense.")  # fmt: skip
+@click.option("--sparsity", type=Share(), default="auto", show_default=True,
+              help="auto chooses the variables; a share of the l1 norm uses --method, 1 is dense.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
-              help="Model; auto chooses between the most compact and the most flexible one.")  # fmt: skip
+              help="Model; auto chooses among those with a common noise.")  # fmt: skip
 @fit_options
 @friendly
 def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, memory,

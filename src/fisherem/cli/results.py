@@ -60,6 +60,11 @@ def print_summary(result: dict, notes: list[str]) -> None:
     click.echo(f"report: {Path(result['folder']) / 'report.html'}")
 
 
+def _roles(counts: dict[str, int]) -> str:
+    """ "5 selected, 8 redundant, 260 noise (roles.csv says which and why)"."""
+    return ", ".join(f"{count} {role}" for role, count in counts.items() if count) + " (roles.csv says which and why)"
+
+
 def _lines(result: dict) -> list[tuple[str, str]]:
     from rich.markup import escape
 
@@ -74,6 +79,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
         ("model", f"{result['model']}, {result['method']}, sparsity {result['sparsity']}"),
         *([("", result["model_choice"])] if result["model_choice"] else []),
         ("variables", f"{len(result['variables'])} of {result['n_variables']}: {variables}"),
+        *([("roles", _roles(result["roles"]))] if result["roles"] else []),
         ("criteria", "  ".join(criteria)),
         ("iterations", f"{result['n_iter']}, {ended}"),
     ]

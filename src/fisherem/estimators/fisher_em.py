@@ -46,18 +46,24 @@ class FisherEM(FittedDLM, BaseEstimator):
         baseline for the criteria: nothing is selected and `transform` has no columns.
     model : str, default="auto"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
-        notation ("alpha_kj beta"). "auto" fits the most compact, AB, and the most flexible, DkBk, and keeps one: by
-        BIC where the noise is independent and normal, by Fisher's criterion elsewhere, AB where n < 2p.
-    discriminant : {"orthonormal", "svd", "regression"}, default="orthonormal"
-        How the axes are found. "orthonormal" is the paper's greedy Foley-Sammon construction; "svd" and
-        "regression" attain the maximum of eq. (6), with different axes inside the same subspace.
+        notation ("alpha_kj beta"). "auto" chooses among AB, AkB and DkB, which have a common noise: each is fitted
+        inside the axes of the most compact one, and the penalised likelihood there decides. With means="full" it
+        chooses between AB and DkBk. With a noise per group (names that end in Bk) the size of a row's residual outside
+        the axes votes, too, and with it all variables.
+    discriminant : {"auto", "svd", "regression", "orthonormal"}, default="auto"
+        How the axes are found. "svd" and "regression" attain the maximum of eq. (6), with different axes inside the
+        same subspace; "orthonormal" is the paper's greedy Foley-Sammon construction, which does not. "auto" is "svd",
+        and "orthonormal" with means="full".
     n_axes : int, optional
-        The number of axes d; by default K - 1, and at most p - 1.
+        The number of axes d, at most K - 1 and p - 1. By default K - 1, without those that separate the groups of the
+        start no better than chance would: three means on a line have one axis.
     init : {"kmeans", "random", "ward"} or array, default="kmeans"
         Where to start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
     n_init : int, default=10
-        Starts for "kmeans" and "random"; the fit with the highest likelihood is kept. For "kmeans" the first is the
-        best of ten k-means runs, then come runs that ended elsewhere, then random partitions.
+        Starts for "random"; the fit with the highest likelihood is kept. For "kmeans" the run of least inertia among
+        ten is fitted; further starts are used only if it fails, because the likelihood chooses badly among k-means
+        runs. With means="full" `n_init` starts are fitted for both, k-means runs that ended in different partitions
+        first, and the most likely fit is kept.
     max_iter : int, default=200
         The limit of iterations per start.
     tol : float, default=1e-4
@@ -66,8 +72,9 @@ class FisherEM(FittedDLM, BaseEstimator):
     stopping : {"aitken", "fisher"}, default="aitken"
         The rule that ends the iterations: see `tol`.
     ridge : float or "auto", default="auto"
-        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" is 0.001 for
-        n > 6p and grows to 1 towards n = p, where the covariance becomes singular.
+        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" takes what
+        Ledoit and Wolf's shrinkage of the covariance within the groups of the start asks for. With means="full" it is
+        0.001 for n > 6p and grows to 1 towards n = p.
     variance_floor : float, default=1e-4
         The least variance of a group in any direction, as a share of the mean variance.
     random_state : int, RandomState or None
@@ -77,6 +84,10 @@ class FisherEM(FittedDLM, BaseEstimator):
     memory : str or int, default="1GB"
         The budget for rows that are read from a file (a memory map, a path, Zarr, Parquet), such as "500MB". See
         the page on big data for what it covers. Arrays and frames in memory are not affected.
+    means : {"latent", "full"}, default="latent"
+        Where the groups' means may differ: inside the axes only, about the overall mean (the paper's eq. 4), or in
+        every variable. With "latent" and a common noise the groups depend on the coordinates inside the axes alone,
+        so with sparse axes on the selected variables alone. "full" is what version 0.1 did.
 
     Attributes
     ----------
@@ -89,7 +100,9 @@ class FisherEM(FittedDLM, BaseEstimator):
     weights_ : ndarray of shape (K,)
         The proportions of the groups.
     means_ : ndarray of shape (K, p)
-        The means of the groups.
+        The model's means: with means="latent" they differ inside the axes only.
+    group_means_ : ndarray of shape (K, p)
+        The means of the groups' rows in all variables.
     latent_means_ : ndarray of shape (K, d)
         Their projections, ``means_ @ loadings_``.
     covariances_ : ndarray of shape (K, d, d)
@@ -99,9 +112,9 @@ class FisherEM(FittedDLM, BaseEstimator):
     model_ : str
         The name of the model of this fit.
     model_choice_ : list of dict
-        With model="auto" a record per candidate: its Fisher criterion, BIC and dispersion (the variance of the
-        rows' squared distances to the subspace over that of independent noise), whether it was kept and why. On
-        large data they are of a sample. Otherwise empty.
+        With model="auto" a record per candidate: what it was compared by ("value", the penalised likelihood inside
+        the axes; with means="full" its Fisher criterion, BIC and dispersion), whether it was kept and why. On large
+        data they are of a sample. Otherwise empty.
     log_likelihood_ : float
         The log-likelihood of the rows.
     n_parameters_ : int
@@ -112,6 +125,8 @@ class FisherEM(FittedDLM, BaseEstimator):
         BIC less the entropy of the posteriors; larger is better.
     aic_ : float
         log-likelihood - parameters; larger is better.
+    c_ : float
+        C(K, S) of the partition and the selected variables (all of them here); larger is better, 0 for one group.
     n_iter_ : int
         The iterations of the start that was kept.
     converged_ : bool
@@ -224,16 +239,21 @@ class FisherEM(FittedDLM, BaseEstimator):
 class SparseFisherEM(FisherEM):
     """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
 
-    The parameters from `n_clusters` to `memory` are those of `FisherEM`.
+    With the means inside the axes, the default, the groups depend on the selected variables alone: changing any other
+    column changes nothing in `predict`, and a table with just the selected columns (by name) is enough for it.
+
+    The parameters from `n_clusters` to `means` are those of `FisherEM`.
 
     Parameters
     ----------
     method : {"two-step", "regression", "svd"}, default="two-step"
-        The sparse F-step: the lasso of the projected data (Algorithm 1), the penalised regression (Algorithm 2) or
-        the penalised SVD of the between-covariance (Algorithm 3).
-    sparsity : float or sequence, default=0.1
-        In (0, 1], for all axes or one per axis: the share of the full solution's l1 norm ("two-step",
-        "regression") or of sqrt(p) ("svd"). 1 means dense.
+        The sparse F-step of a given `sparsity`: the lasso of the projected data (Algorithm 1), the penalised
+        regression (Algorithm 2) or the penalised SVD of the between-covariance (Algorithm 3).
+    sparsity : "auto", float or sequence, default="auto"
+        "auto" finds the variables together with the groups: the criterion C(K, S) selects for a partition, Fisher-EM
+        on the selected variables improves the partition, and so on; sparse k-means is asked where k-means is lost
+        among noise. A number in (0, 1], for all axes or one per axis, is the share of the full solution's l1 norm
+        ("two-step", "regression") or of sqrt(p) ("svd"); 1 means dense.
     start : {"fisher-em", "cold"}, default="fisher-em"
         Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
         iteration.
@@ -249,11 +269,25 @@ class SparseFisherEM(FisherEM):
     ----------
     sparse_loadings_ : ndarray of shape (p, d)
         The loadings before they are made orthonormal: their zeros are what the criteria count.
+    roles_ : DataFrame
+        A row per variable: its role (selected; redundant: it differs between the groups, but the selected ones explain
+        how; missed: it differs beyond that; noise), its gain in nats, its gain alone, its Fisher's criterion, its
+        share of that of the selection, and which selected variables explain it.
 
     See Also
     --------
     FisherEM : The dense algorithm, with the other parameters and attributes.
-    ModelSearch : Chooses the sparsity.
+    ModelSearch : Chooses the number of groups.
+    explain : The same roles for groups that something else made.
+
+    Examples
+    --------
+    >>> from fisherem import SparseFisherEM, datasets
+    >>> X, _ = datasets.load("wine", as_frame=True)
+    >>> X = (X - X.mean()) / X.std()
+    >>> model = SparseFisherEM(3, random_state=0).fit(X)
+    >>> int(model.support_.sum())
+    5
     """
 
     def __init__(

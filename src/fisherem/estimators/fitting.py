@@ -102,6 +102,7 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.weights_ = density.proportions
     estimator.centre_ = problem.centre
     estimator.means_ = _means(problem, solution, loadings) + problem.centre
+    estimator.group_means_ = problem.scatter.to_variables(solution.means.T).T + problem.centre
     estimator.latent_means_ = estimator.means_ @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises

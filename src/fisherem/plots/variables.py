@@ -101,7 +101,7 @@ class ProfilesDisplay:
         those of the fit.
         """
         check_is_fitted(model)
-        values = model.means_
+        values = model.group_means_
         all_names = variable_names(model, names, values.shape[1])
         if X is not None:
             rows = np.asarray(X, float)

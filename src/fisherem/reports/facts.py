@@ -14,8 +14,12 @@ from ..model.dlm import resolve
 from .summary import model_words
 from .text import clean, integer
 
-__all__ = ["facts"]
+__all__ = ["facts", "made_by_selected"]
 
+_MEANS = {
+    "latent": "inside the axes: the selected variables make the groups",
+    "full": "in every variable: all of them make the groups",
+}
 _STOPS = {
     "aitken": "the likelihood settled",
     "fisher": "Fisher's criterion settled",
@@ -31,16 +35,15 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
     """
     dlm, why = resolve(model.model_), model_words(model)
     found = [
-        ("Method", f"sparse Fisher-EM, {model.method}" if isinstance(model, SparseFisherEM) else "Fisher-EM"),
+        ("Method", _method(model)),
         ("Model", f"{dlm.name} — {dlm.paper_name}" + (f"; {why}" if why else "")),
+        ("Means", _MEANS[model.means]),
         ("Discriminant", str(model.discriminant)),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),
     ]
     if isinstance(model, SparseFisherEM):
-        shares = np.atleast_1d(np.asarray(model.sparsity, float))
-        found.append(("Sparsity", ", ".join(f"{s:.3g}" for s in shares)))
-        found.append(("Axis weights", str(model.axis_weights)))
+        found += _sparsity(model)
     found += [
         ("Converged", f"{'yes' if model.converged_ else 'no'}: {_how_it_stopped(model)}"),
         ("Iterations", integer(model.n_iter_)),
@@ -49,6 +52,26 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
     if len(model.labels_) != n:
         found.append(("Shown here", f"{integer(n)} {words[0]}, not those of the fit"))
     return [*found, ("Versions", _versions())]
+
+
+def made_by_selected(model: FisherEM) -> bool:
+    """Whether the groups depend on the selected variables alone: means inside the axes and a common noise."""
+    noises = np.asarray(model.noise_variances_)
+    return model.means == "latent" and bool((noises == noises[0]).all())
+
+
+def _method(model: FisherEM) -> str:
+    if not isinstance(model, SparseFisherEM):
+        return "Fisher-EM"
+    return "sparse Fisher-EM" + ("" if isinstance(model.sparsity, str) else f", {model.method}")
+
+
+def _sparsity(model: SparseFisherEM) -> list[tuple[str, str]]:
+    """The shares that were given; or that the variables were chosen with the groups."""
+    if isinstance(model.sparsity, str):
+        return [("Sparsity", f"{model.sparsity}: the variables were chosen with the groups, by C(K, S)")]
+    shares = np.atleast_1d(np.asarray(model.sparsity, float))
+    return [("Sparsity", ", ".join(f"{s:.3g}" for s in shares)), ("Axis weights", str(model.axis_weights))]
 
 
 def _how_it_stopped(model: FisherEM) -> str:

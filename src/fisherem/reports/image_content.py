@@ -10,7 +10,7 @@ import numpy as np
 from ..plots.maps import scale_bar
 from . import rows
 from .criteria import CriterionRow, criteria
-from .facts import facts
+from .facts import facts, made_by_selected
 from .how_chosen import Search, search_of
 from .image_pictures import Spectra, reduce_map
 from .table_content import page_date
@@ -68,6 +68,7 @@ class ImageContent:
     criteria: list[CriterionRow]
     notes: list[str]
     search: Search | None
+    made_by_selected: bool
     usage: str
 
 
@@ -100,6 +101,7 @@ def build_image(found, *, title=None) -> ImageContent:
         criteria=criteria(fitted),
         notes=_notes(found.cleaning),
         search=None if found.search is None else search_of(found.search),
+        made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
     )
 

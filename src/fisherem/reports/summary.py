@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..selection.roles import ROLES
 from .criteria import criterion_values
 
-__all__ = ["criteria_table", "labels_table", "model_words", "summary", "variables_table"]
+__all__ = ["criteria_table", "labels_table", "model_words", "role_counts", "summary", "variables_table"]
 
 # What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
-_COMPARED_BY = {"fisher": ("Fisher's criterion", ".3f"), "bic": ("BIC", ".1f")}
+_COMPARED_BY = {
+    "fisher": ("Fisher's criterion", ".3f"),
+    "bic": ("BIC", ".1f"),
+    "value": ("penalised likelihood inside the axes", ".1f"),
+}
 
 
 def labels_table(model, X, ids) -> pd.DataFrame:
@@ -32,7 +37,7 @@ def variables_table(model, names) -> pd.DataFrame:
     The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>.
     """
     loadings = {f"loading{j + 1}": model.loadings_[:, j] for j in range(model.loadings_.shape[1])}
-    means = {f"mean{k + 1}": model.means_[k] for k in range(len(model.means_))}
+    means = {f"mean{k + 1}": model.group_means_[k] for k in range(len(model.group_means_))}
     return pd.DataFrame({"name": list(names), **loadings, "selected": model.support_, **means})
 
 
@@ -70,6 +75,12 @@ def model_words(model) -> str:
     return f"chosen over {other['model']}: {values}"
 
 
+def role_counts(model) -> dict[str, int]:
+    """How many variables have each role; empty for a fit that selects none."""
+    roles = getattr(model, "roles_", None)
+    return {} if roles is None else {role: int((roles["role"] == role).sum()) for role in ROLES}
+
+
 def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
     """What a fit is, as plain values: for the printed table and for --json.
 
@@ -87,6 +98,7 @@ def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
         "sparsity": np.asarray(getattr(model, "sparsity", 1.0)).tolist(),
         "variables": [str(names[j]) for j in order],
         "n_variables": len(model.support_),
+        "roles": role_counts(model),
         **criterion_values(model),
         "converged": bool(model.converged_),
         "stop_reason": str(model.stop_reason_),

@@ -11,9 +11,10 @@ import numpy as np
 from ..estimators import SparseFisherEM
 from . import inputs, rows
 from .criteria import CriterionRow, criteria, headline
-from .facts import facts
+from .facts import facts, made_by_selected
 from .how_chosen import Search, search_of
 from .page_rows import page_rows
+from .roles import Roles, roles_of
 from .stability import StabilityTable, stability_of
 from .text import clean
 from .usage import usage
@@ -31,7 +32,8 @@ class Content:
 
     Groups are counted from 0 here, as in the arrays of the model; the templates count from 1. `headline` is the
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
-    axes that are shown; `arrows` pairs the names of the largest variables with their loadings on these axes.
+    axes that are shown; `arrows` pairs the names of the largest variables with their loadings on these axes;
+    `made_by_selected` says whether the groups depend on the selected variables alone.
     """
 
     title: str
@@ -60,6 +62,8 @@ class Content:
     agreement: rows.Agreement | None
     search: Search | None
     stability: StabilityTable | None
+    roles: Roles | None
+    made_by_selected: bool
     usage: str
 
     @property
@@ -105,6 +109,8 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         profile=profile(fitted, table, names),
         search=None if search is None else search_of(search),
         stability=None if stability is None else stability_of(stability, np.asarray(fitted.support_)),
+        roles=roles_of(fitted),
+        made_by_selected=made_by_selected(fitted),
         usage=usage(fitted if search is None else search),
     )
 

@@ -66,7 +66,7 @@ def variables(model, X: PageRows, group: np.ndarray, names: list[str]) -> list[V
     members = [np.flatnonzero(group == k) for k in range(len(model.weights_))]
     drawn = max(_FEWEST_BOXES, min(MAX_BOXES, _GROUP_BOXES // len(members)))
     found = [
-        Variable(int(j), names[j], model.loadings_[j], float(sizes[j]), model.means_[:, j], quantiles=None)
+        Variable(int(j), names[j], model.loadings_[j], float(sizes[j]), model.group_means_[:, j], quantiles=None)
         for j in chosen
     ]
     for variable, column in zip(found[:drawn], X.columns([int(j) for j in chosen[:drawn]]), strict=True):
@@ -101,7 +101,7 @@ def profile(model, X: PageRows, names: list[str]) -> Profile:
     """
     mean, spread = X.moments()
     flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
-    z = np.where(flat, 0.0, (model.means_ - mean) / np.where(flat, 1.0, spread))
+    z = np.where(flat, 0.0, (model.group_means_ - mean) / np.where(flat, 1.0, spread))
     z[np.abs(z) < 1e-9] = 0.0  # rounding: a single group's mean is the overall mean
     p = z.shape[1]
     edges = bins(p)

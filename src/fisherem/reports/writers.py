@@ -48,6 +48,12 @@ def _variables(done: Finished, path: Path) -> None:
     variables_table(done.model, X.columns if hasattr(X, "columns") else X.names).to_csv(path, index=False)
 
 
+@WRITERS.add("roles.csv")
+def _roles(done: Finished, path: Path) -> None:
+    if hasattr(done.model, "roles_"):
+        done.model.roles_.to_csv(path, index=False)
+
+
 @WRITERS.add("criteria.csv")
 def _criteria(done: Finished, path: Path) -> None:
     criteria_table(done.model).to_csv(path, index=False)

@@ -29,7 +29,8 @@ from ..model.criteria import CRITERIA, Criterion
 
 __all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
 
-# Relative ridges that keep the small matrices definite where variables are combinations of each other.
+# Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
+# each other.
 _TINY = 1e-9
 
 
@@ -94,9 +95,11 @@ def price(n: float, p: int, rank: int, m: int) -> float:
 
 def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(lambda, E): eigenvalues of W^-1 B = (T - H H')^-1 H H', largest first, and the K x K vectors of H'W^-1 H."""
-    within = total - H @ H.T
-    within[np.diag_indices(len(within))] += _TINY * np.trace(total) / len(total)
-    values, vectors = np.linalg.eigh(H.T @ np.linalg.lstsq(within, H, rcond=_TINY)[0])
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))  # so that units do not matter
+    H = H * scale[:, None]
+    within = total * scale[:, None] * scale - H @ H.T
+    within[np.diag_indices(len(within))] += _TINY
+    values, vectors = np.linalg.eigh(H.T @ np.linalg.solve(within, H))
     return np.maximum(values[::-1], 0), vectors[:, ::-1]
 
 

@@ -122,9 +122,10 @@ class Selector:
 
 def _log_own(matrix: np.ndarray) -> np.ndarray:
     """log of the variance of each variable given all the others: the inverse of the inverse's diagonal."""
-    ridge = _ROUNDING * np.trace(matrix) / len(matrix)
-    inverse = np.linalg.inv(matrix + ridge * np.eye(len(matrix)))
-    return -np.log(np.maximum(np.diagonal(inverse), np.finfo(float).tiny))
+    variances = np.maximum(np.diagonal(matrix), np.finfo(float).tiny)
+    scale = 1 / np.sqrt(variances)  # so that units do not matter
+    inverse = np.linalg.inv(matrix * scale[:, None] * scale + _ROUNDING * np.eye(len(matrix)))
+    return np.log(variances) - np.log(np.maximum(np.diagonal(inverse), np.finfo(float).tiny))
 
 
 def select(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:

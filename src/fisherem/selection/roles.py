@@ -85,8 +85,8 @@ def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarra
         return np.zeros((0, partition.p)), np.zeros(partition.p)
     scatter, H = partition.scatter, partition.H
     block = scatter.block(support)
-    ridge = _TINY * np.trace(block) / len(block)
-    inverse = np.linalg.inv(block + ridge * np.eye(len(block)))
+    block[np.diag_indices(len(block))] *= 1 + _TINY
+    inverse = np.linalg.inv(block)
     columns = np.column_stack([scatter.column(int(s)) for s in support])  # p x m
     coefficients = inverse @ columns.T
     solved = inverse @ H[support]

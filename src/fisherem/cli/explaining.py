@@ -1,0 +1,67 @@
+"""The command that explains given groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .common import InputError, friendly, quiet_warnings
+from .data import open_data
+from .options import json_option, memory_option, quiet_option, table_options
+from .results import check_folder
+
+__all__ = ["explain"]
+
+# Redundant variables that the terminal lists.
+_MOST = 12
+
+
+@click.command()
+@table_options
+@memory_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
+              help="Folder for roles.csv, model.skops and report.html.")  # fmt: skip
+@json_option
+@quiet_option
+@friendly
+def explain(data, id_column, label_column, drop, memory, output, as_json, quiet):
+    """Say which variables make the groups in --label-column of the table DATA, whatever made them.
+
+    Rows with -1 or an empty cell are left out.
+    """
+    from .._utils.atomic import output_folder
+    from ..model_selection.explaining import explain as run
+    from ..persistence import save
+
+    quiet_warnings()
+    if label_column is None:
+        raise InputError("explain needs --label-column: the column that says which group a row is in")
+    check_folder(output)
+    table = open_data(data, id_column, label_column, drop, memory)
+    found = run(table.X, table.labels)
+    with output_folder(output) as new:
+        found.roles.to_csv(new / "roles.csv", index=False)
+        save(found.model, new / "model.skops")
+        found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes)
+    _show(found, output, as_json, quiet)
+
+
+def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
+    from .._utils.wording import listed
+
+    by_role = {role: list(frame["variable"]) for role, frame in found.roles.groupby("role")}
+    if as_json:
+        result = {
+            "n_clusters": len(found.classes), "groups": found.classes, "value": found.value,
+            "agreement": found.agreement, "roles": by_role, "folder": str(output),
+        }  # fmt: skip
+        click.echo(json.dumps(result))
+    elif not quiet:
+        click.echo(f"{len(found.classes)} groups: {listed(found.classes, _MOST, quoted=False)}")
+        for role, variables in sorted(by_role.items(), key=lambda item: item[0] != "selected"):
+            click.echo(f"{len(variables)} {role}: {listed(variables, _MOST, quoted=False)}")
+        share = f"{found.agreement:.1%} of the rows"
+        click.echo(f"the selected variables put {share} into their group; C(K, S) = {found.value:.1f}")
+        click.echo(f"report: {output / 'report.html'}")

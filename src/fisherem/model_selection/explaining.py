@@ -1,0 +1,175 @@
+"""explain: which variables make these groups, whatever made the groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._utils.wording import listed
+from ..em.dlm_family import Subset
+from ..em.loop import Fit, run
+from ..em.model_choice import Chosen
+from ..em.multistart import NUMERICAL_ERRORS
+from ..em.problem import Problem, prepare
+from ..em.scatter import DenseScatter
+from ..em.stopping import Stop, StopKind
+from ..estimators import SparseFisherEM
+from ..estimators.fitting import adopt, specification
+from ..model.dlm import MODELS
+from ..selection.criterion import Partition, judge
+from ..selection.forward_backward import select
+from ..selection.roles import roles_table
+from ..tables.checking import check_rows, check_table, check_weights
+
+__all__ = ["Explanation", "explain"]
+
+# The selection is seen along the directions that its own variables separate; these settle at once.
+_ROUNDS = 5
+# Rows that a group needs for its means and variances to mean anything.
+_LEAST_ROWS = 2
+_MODEL = "DB"
+_NO_RIDGE = 1e-9
+
+
+@dataclass
+class Explanation:
+    """What makes a partition.
+
+    `value` is C(K, S) in nats: above 0 the variables explain the groups better than one group would be explained ·
+    `support` (p) bool, the variables that suffice · `roles` a frame with a row per variable (see
+    `SparseFisherEM.roles_`) · `classes` the groups' names, in the order of the model's groups · `labels` (n) the group
+    of each row by its place in `classes`, -1 for rows that were left out · `agreement` the share of the rows that the
+    selected variables put into their group · `model` a SparseFisherEM with the given groups' means and covariances on
+    these variables: it draws the plane, predicts new rows and makes the page.
+    """
+
+    value: float
+    support: np.ndarray
+    roles: pd.DataFrame
+    classes: list[str]
+    labels: np.ndarray = field(repr=False)
+    agreement: float
+    model: SparseFisherEM = field(repr=False)
+
+    def report(self, X, path, *, ids=None, title=None, notes=()) -> Path:
+        """Write the page about these groups: their plane, the variables and their roles."""
+        from ..reports import report
+
+        names = np.array([*self.classes, None], object)[self.labels]
+        lines = ["the groups were given; the page shows which variables make them", *notes]
+        title = title or "The variables that make these groups"
+        return report(self.model, X, path, ids=ids, labels=names, title=title, notes=lines)
+
+
+def explain(X, labels, sample_weight=None) -> Explanation:
+    """Say which variables make given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
+
+    Parameters
+    ----------
+    X : array, frame, path or dask collection of n rows
+        The table. Scaling or any other linear map of the columns changes nothing of the value.
+    labels : sequence of n
+        The group of each row: numbers or words. Rows with -1, None or NaN are left out.
+    sample_weight : array of n, optional
+        A weight of 2 means the same as the row twice.
+
+    Returns
+    -------
+    Explanation
+        The value of the partition, the variables that suffice, and the role of every variable.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from fisherem import datasets, explain
+    >>> X, _ = datasets.load("iris", as_frame=True)
+    >>> found = explain(X, KMeans(3, n_init=10, random_state=0).fit_predict(X))
+    >>> list(found.roles.columns[:2])
+    ['variable', 'role']
+    """
+    model = SparseFisherEM()
+    table = check_table(model, X, reset=True, elsewhere=True)
+    n = len(table)
+    codes, classes = _codes(labels, n)
+    K = len(classes)
+    weights = check_weights(sample_weight, table)
+    left_out = codes < 0
+    if left_out.any():
+        weights = np.where(left_out, 0.0, 1.0 if weights is None else weights)
+    _check_groups(codes, weights, classes)
+    model.set_params(
+        n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_RIDGE
+    )
+    problem = prepare(table, weights, ridge="auto", n_jobs=model.n_jobs)
+    with problem.rows.closed_on_error():
+        start = np.where(left_out, 0, codes)
+        partition = Partition.of_labels(problem, start, K)
+        support, rank = _selected(partition)
+        adopt(model, problem, Chosen(_given(problem, model, start, support, rank), [], MODELS[_MODEL], []))
+    agreement = float(np.mean(model.labels_[~left_out] == codes[~left_out]))
+    value = judge(partition, support).value
+    return Explanation(value, model.support_, _roles_of(model, partition, support), classes, codes, agreement, model)
+
+
+def _codes(labels, n: int) -> tuple[np.ndarray, list[str]]:
+    """(place of each row's group or -1, the groups' names in order)."""
+    values = pd.Series(np.asarray(labels, object).ravel() if not isinstance(labels, pd.Series) else labels.to_numpy())
+    if len(values) != n:
+        raise ValueError(f"labels must have one value per row ({n}); got {len(values)}")
+    missing = values.isna() | values.map(lambda v: isinstance(v, (int, np.integer)) and v == -1)
+    kept = values[~missing]
+    if not len(kept):
+        raise ValueError("labels has no group: every row is -1 or missing")
+    unique = sorted(kept.unique(), key=lambda v: (isinstance(v, str), v))
+    place = {value: k for k, value in enumerate(unique)}
+    codes = np.array([-1 if gone else place[v] for v, gone in zip(values, missing, strict=True)])
+    return codes, [str(value) for value in unique]
+
+
+def _check_groups(codes: np.ndarray, weights, classes: list[str]) -> None:
+    counted = codes if weights is None else codes[weights > 0]
+    counts = np.bincount(counted[counted >= 0], minlength=len(classes))
+    if len(classes) < 2:
+        raise ValueError(f"labels has one group only ({classes[0]!r}): there is nothing to explain")
+    check_rows(int(counts.sum()), len(classes) + 2)
+    small = [name for name, count in zip(classes, counts, strict=True) if count < _LEAST_ROWS]
+    if small:
+        raise ValueError(
+            f"groups need at least {_LEAST_ROWS} rows each; {listed(small)} have fewer: set their labels to -1 to "
+            "leave them out, or merge them"
+        )
+
+
+def _selected(partition: Partition) -> tuple[np.ndarray, int]:
+    """The variables that C(K, S) prefers, and the rank of the means on them."""
+    support, rank = np.zeros(0, int), partition.n_clusters - 1
+    for _ in range(_ROUNDS):
+        before, support = support, select(partition, support, rank)
+        rank = max(1, judge(partition, support).rank)
+        if np.array_equal(before, support):
+            break
+    return support, rank
+
+
+def _given(problem: Problem, model: SparseFisherEM, start: np.ndarray, support: np.ndarray, rank: int) -> Fit:
+    """The given groups as a fit: axes, means and covariances on the selected variables, not iterated."""
+    spec: Any = specification(model, problem.rows.n, problem.p)
+    # no ridge: the groups are given, and their plane must not depend on the units of the variables
+    subset = Subset(support, DenseScatter(problem.scatter.block(support), _NO_RIDGE))
+    fixed = {"adaptive_ridge": False, "adaptive_axes": False, "sparse": None, "d": min(rank, len(support))}
+    family = replace(spec.family, subset=subset, **fixed)
+    try:
+        fit = run(problem, problem.start_states(start, spec.n_clusters), family, spec.settings)
+    except NUMERICAL_ERRORS:
+        raise ValueError("the groups do not differ on any variable: there is nothing to explain") from None
+    return replace(fit, stop=Stop(StopKind.CONVERGED, "given groups"))
+
+
+def _roles_of(model: SparseFisherEM, partition: Partition, support: np.ndarray) -> pd.DataFrame:
+    """The roles in the given groups (the model's own are those of the groups that it would make)."""
+    model.roles_ = roles_table(partition, support, list(model.roles_["variable"]))
+    return model.roles_
