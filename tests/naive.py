@@ -147,3 +147,25 @@ def latent_fisher_em(Y, T, d, name, ridge, n_iter):
         T, density, _ = posteriors_of(mixture_log_densities(Y, shares, means, U, covariances, noises))
         values.append(density.sum())
     return T, np.array(values)
+
+
+# -- what a partition asks for: ridge and axes ---------------------------------------------------------------------
+
+
+def within_centred(Y, labels, weights=None):
+    """Rows less the mean of their group."""
+    w = np.ones(len(Y)) if weights is None else weights
+    out = np.empty_like(Y, dtype=float)
+    for k in np.unique(labels):
+        out[labels == k] = Y[labels == k] - np.average(Y[labels == k], axis=0, weights=w[labels == k])
+    return out
+
+
+def count_useful_axes(Y, labels, ridge, n, most):
+    """Eigenvalues of (W + ridge)^-1 B above three times trace(W (W + ridge)^-1) / (n - K), p x p; from 1 to `most`."""
+    K = labels.max() + 1
+    total, between, within = scatters(Y, np.eye(K)[labels])
+    shrunk = within + ridge * np.trace(total) / len(total) * np.eye(len(total))
+    values = np.real(np.linalg.eigvals(np.linalg.solve(shrunk, between)))
+    chance = np.trace(within @ np.linalg.inv(shrunk)) / (n - K)
+    return int(np.clip((values > 3 * chance).sum(), 1, most))
