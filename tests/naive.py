@@ -1,7 +1,7 @@
 """The paper's formulas written out as they stand, with p x p matrices and loops: slow, and hard to get wrong."""
 
 import numpy as np
-from scipy.linalg import null_space
+from scipy.linalg import eigh, null_space
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import multivariate_normal
 
@@ -169,3 +169,51 @@ def count_useful_axes(Y, labels, ridge, n, most):
     values = np.real(np.linalg.eigvals(np.linalg.solve(shrunk, between)))
     chance = np.trace(within @ np.linalg.inv(shrunk)) / (n - K)
     return int(np.clip((values > 3 * chance).sum(), 1, most))
+
+
+# -- the criterion C(K, S) -----------------------------------------------------------------------------------------
+
+
+def group_matrices(Y, labels, weights=None):
+    """(n, sizes, T, W) of rows with hard labels 0 ... K-1 and weights."""
+    w = np.ones(len(Y)) if weights is None else weights
+    sizes = np.array([w[labels == k].sum() for k in range(labels.max() + 1)])
+    Z, inside = Y - np.average(Y, axis=0, weights=w), within_centred(Y, labels, w)
+    return w.sum(), sizes, (Z.T * w) @ Z / w.sum(), (inside.T * w) @ inside / w.sum()
+
+
+def prices(n, p, rank, m):
+    """Of m variables chosen among p: BIC's for each, and the larger of as much again and the number of choices."""
+    bic = rank / 2 * np.log(n)
+    return sum(bic + max(bic, np.log((p - i) / (i + 1))) for i in range(m))
+
+
+def criterion(Y, labels, support, weights=None):
+    """(C(K, S), the rank of the means it is reached with), from the eigenvalues of W_S^-1 B_S."""
+    n, sizes, total, within = group_matrices(Y, labels, weights)
+    K, m, p = len(sizes), len(support), Y.shape[1]
+    S = np.ix_(support, support)
+    values = np.sort(eigh(total[S] - within[S], within[S], eigvals_only=True))[::-1]
+    found = [
+        (n / 2 * np.log1p(values[:r]).sum() - prices(n, p, r, m) - np.log(n) * r * (K - 1 - r), r)
+        for r in range(1, min(K - 1, m) + 1)
+    ]
+    best, rank = max(found)
+    return best + (sizes * np.log(sizes / n)).sum() - (K - 1) * np.log(n), rank
+
+
+def full_rank_criterion(Y, labels, support, weights=None):
+    """C(K, S) with all K - 1 differences between the groups, by determinants."""
+    n, sizes, total, within = group_matrices(Y, labels, weights)
+    K, S = len(sizes), np.ix_(support, support)
+    explained = n / 2 * np.log(np.linalg.det(total[S]) / np.linalg.det(within[S]))
+    groups = (sizes * np.log(sizes / n)).sum() - (K - 1) * np.log(n)
+    return explained - prices(n, Y.shape[1], K - 1, len(support)) + groups
+
+
+def variance_given(Y, j, support):
+    """The mean square of what a least squares regression of column j on the columns in `support` leaves of it."""
+    if not len(support):
+        return (Y[:, j] ** 2).mean()
+    coefficients = np.linalg.lstsq(Y[:, support], Y[:, j], rcond=None)[0]
+    return ((Y[:, j] - Y[:, support] @ coefficients) ** 2).mean()

@@ -22,6 +22,7 @@ class DenseScatter:
         self.p = len(covariance)
         self.mean_variance = float(np.trace(covariance)) / self.p
         self.ridge = ridge * self.mean_variance
+        self._variances = np.diagonal(covariance).copy()  # subtracting the ridge would not give back small ones
         self.matrix = covariance.copy()
         self.matrix[np.diag_indices(self.p)] += self.ridge
         # LAPACK itself: the convenient wrappers cost more than a solve with a few right-hand sides
@@ -41,18 +42,18 @@ class DenseScatter:
     def block(self, variables: np.ndarray) -> np.ndarray:
         """out[a, b] = S[variables[a], variables[b]], without the ridge."""
         block = self.matrix[np.ix_(variables, variables)]
-        block[np.diag_indices(len(variables))] -= self.ridge
+        block[np.diag_indices(len(variables))] = self._variances[variables]
         return block
 
     def column(self, j: int) -> np.ndarray:
         """S[:, j] (p), without the ridge."""
         column = self.matrix[:, j].copy()
-        column[j] -= self.ridge
+        column[j] = self._variances[j]
         return column
 
     def variances(self) -> np.ndarray:
         """The diagonal of S (p), without the ridge."""
-        return np.diagonal(self.matrix) - self.ridge
+        return self._variances
 
     def squared_norm(self) -> float:
         """|S|_F^2, without the ridge."""
