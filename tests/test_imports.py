@@ -25,6 +25,7 @@ PACKAGES = [
     "persistence",
     "plots",
     "reports",
+    "explaining",  # groups that something else made
     "images",
     "datasets",
     "experiments",
@@ -36,10 +37,10 @@ INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
         "kernels", "spatial_prior", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step", "adapting",
-        "dlm_family", "stopping", "sampling", "starts", "loop", "multistart", "model_choice", "latent_choice",
-        "selection_likelihood",
+        "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
+        "latent_choice", "selection_likelihood",
     ],
-    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "explaining"],
+    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic"],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
         "errors", "parameters", "cells", "sources", "readers", "text", "npy", "zarr_array", "parquet", "whole_files",
@@ -56,8 +57,8 @@ INSIDE = {
     ],
     "plots": ["style", "projection", "variables", "search", "stability", "selection", "maps"],
     "reports": [
-        "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "how_chosen",
-        "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures", "image_content",
+        "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
+        "how_chosen", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures", "image_content",
         "image", "writers",
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
@@ -70,8 +71,8 @@ INSIDE = {
         "table4", "figures", "reproduce",
     ],
     "cli": [
-        "common", "choices", "options", "data", "results", "fitting", "using", "comparing", "images", "reproduce",
-        "commands", "__main__",
+        "common", "choices", "options", "data", "results", "fitting", "explaining", "using", "comparing", "images",
+        "reproduce", "commands", "__main__",
     ],
 }  # fmt: skip
 

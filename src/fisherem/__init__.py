@@ -21,8 +21,8 @@ _HOME = {
     "Selvarclust": "rivals",
     "Comparison": "model_selection.comparison",
     "compare": "model_selection.comparison",
-    "Explanation": "model_selection.explaining",
-    "explain": "model_selection.explaining",
+    "Explanation": "explaining",
+    "explain": "explaining",
 }
 __all__ = [
     "Clustvarsel",
@@ -48,8 +48,8 @@ __all__ = [
 if TYPE_CHECKING:
     from . import datasets, images
     from .estimators import FisherEM, SparseFisherEM
+    from .explaining import Explanation, explain
     from .model_selection.comparison import Comparison, compare
-    from .model_selection.explaining import Explanation, explain
     from .model_selection.search import ModelSearch
     from .model_selection.select_variables import SelectDiscriminative
     from .model_selection.stability import Stability, stability

@@ -32,7 +32,7 @@ def explain(data, id_column, label_column, drop, memory, output, as_json, quiet)
     Rows with -1 or an empty cell are left out.
     """
     from .._utils.atomic import output_folder
-    from ..model_selection.explaining import explain as run
+    from ..explaining import explain as run
     from ..persistence import save
 
     quiet_warnings()

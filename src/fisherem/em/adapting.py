@@ -53,15 +53,19 @@ def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = 
     H = between.H
     if support is None:
         spread = problem.rows.fold(spread_of_rows, states, means)
-        total, norm, p = scatter.mean_variance * scatter.p, scatter.squared_norm(), scatter.p
+        # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
+        p = int(np.count_nonzero(~problem.constant))
+        unit = scatter.p / p
+        total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
         SH = scatter.times(H) - scatter.ridge * H
     else:
         matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
         spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
         H, block = matrix @ H, scatter.block(support)
-        total, norm, p, SH = float(np.trace(block)), float((block**2).sum()), len(support), block @ H
+        p, unit = len(support), 1.0
+        total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
     within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())
-    return _ledoit_wolf(spread, within_norm, total, p)
+    return unit * _ledoit_wolf(spread, within_norm, total, p)
 
 
 def _unit_columns(p: int, support: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..rows.in_memory import ArrayRows
+from . import metric_starts  # noqa: F401 (fills the register of starts)
 from .family import Family, Phase
 from .loop import Fit, Settings, restore, run
 from .passes import evaluate

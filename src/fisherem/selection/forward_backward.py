@@ -45,8 +45,9 @@ class Selector:
         self.rank = min(directions.shape[1], partition.n_clusters - 1)
         self.between = partition.H @ directions  # p x r: what the group means explain
         self.total = np.maximum(partition.scatter.variances(), 0)
-        self.within = np.maximum(self.total - (self.between**2).sum(axis=1), 0)
-        usable = ~partition.constant & (self.total > 0) & (self.within > _ROUNDING * self.total)
+        # a variable with one value in each group tells them apart at once: its gain is large, and must be finite
+        self.within = np.maximum(self.total - (self.between**2).sum(axis=1), _ROUNDING * self.total)
+        usable = ~partition.constant & (self.total > 0)
         self.alone = np.full(partition.p, -np.inf)  # n/2 log(t_j / w_j)
         self.alone[usable] = partition.n / 2 * np.log(self.total[usable] / self.within[usable])
         self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // _ROWS_PER_VARIABLE)))

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
+from ..em.metric_starts import sparse_partitions
 from ..em.problem import Problem
 from ..em.starts import distinct_rows, kmeans_partitions
-from ..solvers.sparse_kmeans import alternate, dense_start
 
 __all__ = ["Pool", "same_partition"]
 
@@ -23,9 +23,6 @@ __all__ = ["Pool", "same_partition"]
 _SHUFFLED_RUNS = 3
 # k-means runs where it is lost: some of many land near the groups, and the alternation climbs from there.
 _RUNS = 30
-# Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
-_BOUNDS, _LEAST_BOUND, _LARGEST_SHARE = 4, 1.5, 0.6
-_STARTS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
 # Partitions that agree more than this (adjusted Rand index) are one.
 _SAME = 0.95
 
@@ -74,17 +71,10 @@ class Pool:
         """Distinct partitions of sparse k-means, on the variables and on what their first factor leaves."""
         found: list[np.ndarray] = []
         for Z in (self._rows, _without_factor(self._rows)):
-            for labels in self._sparse_partitions(Z):
+            for labels in sparse_partitions(Z, self.n_clusters, self.rng):
                 if not same_partition(labels, found):
                     found.append(labels)
         return [self._spread(labels) for labels in found]
-
-    def _sparse_partitions(self, Z: np.ndarray) -> list[np.ndarray]:
-        largest = _LARGEST_SHARE * np.sqrt(Z.shape[1])
-        start = dense_start(Z, self.n_clusters, _STARTS, self.rng)
-        bounds = np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS)
-        fits = (alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE) for bound in bounds)
-        return [fit.labels for fit in fits if not fit.reason]
 
 
 def _compact(Z: np.ndarray) -> np.ndarray:

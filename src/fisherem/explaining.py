@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._utils.wording import listed
-from ..em.dlm_family import Subset
-from ..em.loop import Fit, run
-from ..em.model_choice import Chosen
-from ..em.multistart import NUMERICAL_ERRORS
-from ..em.problem import Problem, prepare
-from ..em.scatter import DenseScatter
-from ..em.stopping import Stop, StopKind
-from ..estimators import SparseFisherEM
-from ..estimators.fitting import adopt, specification
-from ..model.dlm import MODELS
-from ..selection.criterion import Partition, judge
-from ..selection.forward_backward import select
-from ..selection.roles import roles_table
-from ..tables.checking import check_rows, check_table, check_weights
+from ._utils.wording import listed
+from .em.dlm_family import Subset
+from .em.loop import Fit, run
+from .em.model_choice import Chosen
+from .em.multistart import NUMERICAL_ERRORS
+from .em.problem import Problem, prepare
+from .em.scatter import DenseScatter
+from .em.stopping import Stop, StopKind
+from .estimators import SparseFisherEM
+from .estimators.fitting import adopt, specification
+from .model.dlm import MODELS
+from .selection.criterion import Partition, judge
+from .selection.forward_backward import select
+from .selection.roles import roles_table
+from .tables.checking import check_rows, check_table, check_weights
 
 __all__ = ["Explanation", "explain"]
 
@@ -57,7 +57,7 @@ class Explanation:
 
     def report(self, X, path, *, ids=None, title=None, notes=()) -> Path:
         """Write the page about these groups: their plane, the variables and their roles."""
-        from ..reports import report
+        from .reports import report
 
         names = np.array([*self.classes, None], object)[self.labels]
         lines = ["the groups were given; the page shows which variables make them", *notes]
