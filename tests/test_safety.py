@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM, datasets
+from tests.naive import accuracy
 
 
 @pytest.fixture
@@ -87,6 +88,27 @@ def test_constant_columns_are_named_and_never_selected(frame):
     with pytest.warns(UserWarning, match="constant columns .*: 30$"):
         model = FisherEM(2, random_state=0).fit(wide)
     assert not model.support_[30]
+
+
+@pytest.mark.filterwarnings("ignore:constant columns:UserWarning")
+@pytest.mark.parametrize("estimator", [FisherEM(3, random_state=0), SparseFisherEM(3, random_state=0)])
+def test_constant_columns_change_nothing(frame, estimator):
+    without = estimator.fit(frame)
+    model, labels, support = without.model_, without.labels_, without.support_
+    more = estimator.fit(np.column_stack([frame, np.zeros((150, 3))]))
+    assert more.model_ == model
+    np.testing.assert_array_equal(more.labels_, labels)
+    np.testing.assert_array_equal(more.support_, np.r_[support, [False] * 3])
+
+
+@pytest.mark.parametrize("noise", [0, 3])
+def test_a_variable_with_one_value_in_each_group_is_selected(noise):
+    labels = np.arange(60) % 3
+    X = np.column_stack([5.0 * (labels == 0), labels, np.random.default_rng(0).normal(size=(60, 1 + noise))])
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    assert model.support_[:2].any()
+    assert not model.support_[2:].any()
+    assert accuracy(labels, model.labels_) == 1
 
 
 def test_constant_is_judged_on_rows_that_count(frame):

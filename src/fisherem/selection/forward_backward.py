@@ -64,7 +64,9 @@ class Selector:
         """Take variable j into S."""
         column = self.partition.scatter.column(j)
         self._all.sweep(j, column)
-        self._groups.sweep(j, column - self.between @ self.between[j])
+        within = column - self.between @ self.between[j]
+        within[j] = self.within[j]  # not below rounding
+        self._groups.sweep(j, within)
         self.support.append(int(j))
 
     def _price(self, m: int) -> float:
