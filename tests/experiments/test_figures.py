@@ -35,12 +35,13 @@ def test_group_means_of_every_method_that_has_groups(digits):
     X, y = digits
     jobs = figures.jobs(PLAN)
     assert [job.arguments[1] for job in jobs] == [
-        "k-means", "sparse k-means", "Clustvarsel", "Selvarclust", "sparseFEM-1", "sparseFEM-2", "sparseFEM-3"
+        "k-means", "sparse k-means", "Clustvarsel", "Selvarclust", "sparseFEM-1", "sparseFEM-2", "sparseFEM-3",
+        "fisherem default",
     ]  # fmt: skip
     swapped = [{1: 2, 2: 0, 3: 1}[c] for c in y]  # groups carry other numbers than classes
     records = {job: {"labels": swapped, "accuracy": 1.0} for job in jobs if job.arguments[1] != "Clustvarsel"}
     figure = figures._means(PLAN, records)()
-    axes = np.array(figure.axes).reshape(3, 7)
+    axes = np.array(figure.axes).reshape(3, 8)
     titles = [ax.get_title().split("\n")[0] for ax in axes[0]]
     assert titles == ["true labels", *(j.arguments[1] for j in jobs if j.arguments[1] != "Clustvarsel")]
     for row, c in zip(axes, (1, 2, 3), strict=True):

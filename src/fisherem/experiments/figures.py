@@ -16,11 +16,11 @@ from ..plots.projection import ProjectionDisplay
 from ..plots.search import PathDisplay
 from ..plots.selection import SelectionDisplay
 from .jobs import Job
-from .methods import rivals
+from .methods import DEFAULT, rivals
 from .paper import DATA, SPARSE
 from .plan import Plan
 from .protocols import prepared
-from .table3 import available, default_job, rival_job
+from .table3 import available, default_job, fixed_job, rival_job
 
 __all__ = ["draw", "jobs"]
 
@@ -35,7 +35,8 @@ def jobs(plan: Plan) -> list[Job]:
         return []
     return [
         *(rival_job(plan, _DIGITS, method) for method in rivals()),
-        *(default_job(plan, _DIGITS, method) for method in SPARSE),
+        *(fixed_job(plan, _DIGITS, method) for method in SPARSE),
+        default_job(plan, _DIGITS, DEFAULT),
     ]
 
 

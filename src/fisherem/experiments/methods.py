@@ -1,11 +1,16 @@
-"""The methods that the experiments run: the three sparse versions and the registered rivals."""
+"""The methods that the experiments run: the rivals, the three sparse versions of the paper, the package's own calls."""
 
 from __future__ import annotations
 
+from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS, Rival
 from .paper import SPARSE
 
-__all__ = ["methods", "rivals"]
+__all__ = ["CALLS", "DEFAULT", "DENSE", "methods", "rivals"]
+
+DEFAULT, DENSE = "fisherem default", "fisherem dense"
+# What a user calls with the number of groups and nothing else. The first one finds the variables with the groups.
+CALLS: dict[str, type[FisherEM]] = {DEFAULT: SparseFisherEM, DENSE: FisherEM}
 
 
 def rivals() -> dict[str, Rival]:
@@ -14,5 +19,5 @@ def rivals() -> dict[str, Rival]:
 
 
 def methods() -> list[str]:
-    """The rows of a table: the rivals, then the sparse versions."""
-    return [*rivals(), *SPARSE]
+    """The rows of a table: the rivals, then the sparse versions, then the calls."""
+    return [*rivals(), *SPARSE, *CALLS]

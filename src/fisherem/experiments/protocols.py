@@ -26,18 +26,20 @@ from ..model.criteria import bic
 from ..model_selection.scoring import accuracy
 from ..model_selection.search import ModelSearch
 from ..plots.selection import importance
-from .methods import rivals
+from .methods import CALLS, rivals
 from .paper import DATA, SPARSE, TABLE_1
 
 __all__ = [
-    "PATH_CRITERIA", "default_call", "prepared", "random_dense", "random_sparse", "reach", "rival", "search_call",
-    "simulated", "simulated_search", "timing",
+    "FIXED_SHARE", "PATH_CRITERIA", "default_call", "fixed_share", "prepared", "random_dense", "random_sparse", "reach",
+    "rival", "search_call", "simulated", "simulated_call", "simulated_search", "timing",
 ]  # fmt: skip
 
 # The model of section 4.1.
 SIMULATION_MODEL = "AkB"
 # "selection" is what ModelSearch uses; "penalised" is the paper's BIC as it is written.
 PATH_CRITERIA = ("selection", "penalised")
+# The share that version 0.1 had for its default, and that Table 4 gives the sparse versions.
+FIXED_SHARE = 0.1
 # Mixtures of all shapes hardly depend on the scale; their R originals were measured on the columns as they are.
 _RAW = ("Clustvarsel", "Selvarclust")
 # What Table 4 gives a method besides the number of groups: its model or its sparsity.
@@ -82,19 +84,25 @@ def simulated(n: int, mu: float, method: str, seed: int) -> dict:
     return _error(_rival(method, 3, seed).fit(X), X, y)
 
 
-def simulated_search(n: int, mu: float, method: str, seed: int) -> dict:
+def simulated_call(n: int, mu: float, method: str, seed: int) -> dict:
+    """One replication of Table 2 for a call of this package with the number of groups and nothing else."""
+    X, y = datasets.simulate(n, mu, random_state=seed)
+    return _error(CALLS[method](3, random_state=seed, n_jobs=1).fit(X), X, y)
+
+
+def simulated_search(n: int, mu: float, method: str, means: str, seed: int) -> dict:
     """One replication of Table 2 for a sparse version: the same path, its level chosen by each criterion."""
     X, y = datasets.simulate(n, mu, random_state=seed)
     with tempfile.TemporaryDirectory() as folder:  # the second search finds the fits of the first
         return {
-            criterion: _error(_simulation_search(method, criterion, seed, folder).fit(X).best_estimator_, X, y)
+            criterion: _error(_simulation_search(method, means, criterion, seed, folder).fit(X).best_estimator_, X, y)
             for criterion in PATH_CRITERIA
         }
 
 
-def _simulation_search(method: str, criterion: str, seed: int, folder: str) -> ModelSearch:
+def _simulation_search(method: str, means: str, criterion: str, seed: int, folder: str) -> ModelSearch:
     return ModelSearch(
-        SparseFisherEM(method=SPARSE[method], random_state=seed, n_jobs=1),
+        SparseFisherEM(method=SPARSE[method], means=means, sparsity=1.0, random_state=seed, n_jobs=1),
         n_clusters=[3], models=[SIMULATION_MODEL], path_criterion=criterion, n_jobs=1, checkpoint=folder,
         progress=False,
     )  # fmt: skip
@@ -115,16 +123,24 @@ def rival(data: str, method: str, seed: int) -> dict:
 
 
 def default_call(data: str, method: str, seed: int) -> dict:
-    """SparseFisherEM as a user calls it: the number of groups and the method, nothing else."""
+    """A call of this package as a user makes it: the number of groups, nothing else."""
     X, y = prepared(data)
-    model = SparseFisherEM(DATA[data].n_clusters, method=SPARSE[method], random_state=seed, n_jobs=1).fit(X)
-    return _score(model, X, y)
+    return _score(CALLS[method](DATA[data].n_clusters, random_state=seed, n_jobs=1).fit(X), X, y)
 
 
-def search_call(data: str, method: str, seed: int) -> dict:
+def fixed_share(data: str, method: str, means: str, seed: int) -> dict:
+    """A sparse version with a fixed share of the l1 norm; with full means this is the default call of version 0.1."""
+    X, y = prepared(data)
+    model = SparseFisherEM(
+        DATA[data].n_clusters, method=SPARSE[method], means=means, sparsity=FIXED_SHARE, random_state=seed, n_jobs=1
+    )
+    return _score(model.fit(X), X, y)
+
+
+def search_call(data: str, method: str, means: str, seed: int) -> dict:
     """ModelSearch as called by a user who knows the number of groups."""
     X, y = prepared(data)
-    estimator = SparseFisherEM(method=SPARSE[method], random_state=seed)
+    estimator = SparseFisherEM(method=SPARSE[method], means=means, sparsity=1.0, random_state=seed)
     search = ModelSearch(estimator, n_clusters=[DATA[data].n_clusters], n_jobs=1, progress=False).fit(X)
     chosen = search.best_params_
     return _score(search.best_estimator_, X, y) | {"chosen": f"{chosen['model']} {chosen['sparsity']:.2g}"}
@@ -135,8 +151,11 @@ def _problem(data: str) -> tuple[Problem, np.ndarray]:
     return prepare(X, ridge=FisherEM().ridge, n_jobs=1), y
 
 
-def _specification(problem: Problem, data: str, model: str, seed: int):
-    one = SparseFisherEM(DATA[data].n_clusters, model=model, sparsity=1.0, random_state=seed)
+def _specification(problem: Problem, data: str, model: str, means: str, seed: int):
+    """(sparse, dense) specification with all K - 1 axes: a random partition cannot say which of them carry anything."""
+    K = DATA[data].n_clusters
+    axes = min(K, problem.p) - 1
+    one = SparseFisherEM(K, model=model, means=means, n_axes=axes, sparsity=1.0, random_state=seed)
     spec = specification(one, problem.rows.n, problem.p)
     assert isinstance(spec.family, DLMFamily)
     return spec, replace(spec, family=spec.family.dense())
@@ -158,10 +177,10 @@ def _starts(problem: Problem, data: str, n_starts: int, seed: int):
     return random_starts(problem, DATA[data].n_clusters, n_starts, check_random_state(seed))
 
 
-def random_dense(data: str, model: str, n_starts: int, seed: int) -> dict:
+def random_dense(data: str, model: str, means: str, n_starts: int, seed: int) -> dict:
     """Fisher-EM of one model from single random starts: BIC and accuracy of each (None where it failed)."""
     problem, y = _problem(data)
-    _, spec = _specification(problem, data, model, seed)
+    _, spec = _specification(problem, data, model, means, seed)
     fits: list[tuple | None] = []
     with problem.rows.threads():
         for start in _starts(problem, data, n_starts, seed):
@@ -172,11 +191,11 @@ def random_dense(data: str, model: str, n_starts: int, seed: int) -> dict:
     return {"fits": fits}
 
 
-def random_sparse(data: str, model: str, method: str, levels: tuple, n_starts: int, seed: int) -> dict:
+def random_sparse(data: str, model: str, method: str, means: str, levels: tuple, n_starts: int, seed: int) -> dict:
     """Fisher-EM from single random starts, then the sparse version at each level: (BIC, accuracy, variables)."""
     problem, y = _problem(data)
     with problem.rows.threads():
-        _, spec = _specification(problem, data, model, seed)
+        with_penalty, spec = _specification(problem, data, model, means, seed)
         trials = []
         for start in _starts(problem, data, n_starts, seed):
             try:
@@ -184,12 +203,11 @@ def random_sparse(data: str, model: str, method: str, levels: tuple, n_starts: i
             except FitError:
                 trials.append([None] * len(levels))
                 continue
-            trials.append([_sparse(problem, dense, data, model, method, s, seed, y) for s in levels])
+            trials.append([_sparse(problem, dense, with_penalty, method, s, y) for s in levels])
     return {"trials": trials}
 
 
-def _sparse(problem, dense, data, model, method, level, seed, y):
-    spec, _ = _specification(problem, data, model, seed)
+def _sparse(problem, dense, spec, method, level, y):
     family = spec.family
     assert family.sparse is not None
     sparse = replace(family.sparse, method=SPARSE[method], sparsity=np.full(family.d, level))
@@ -200,7 +218,7 @@ def _sparse(problem, dense, data, model, method, level, seed, y):
         return None
 
 
-def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
+def reach(data: str, method: str, means: str, levels: tuple, seed: int) -> dict:
     """What the method could have given: every model and level from the default starts, (BIC, accuracy, variables).
 
     It separates results that the algorithm cannot reach from those that the criterion did not choose.
@@ -209,13 +227,13 @@ def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
     found, starts = {}, None
     with problem.rows.threads():
         for model in TABLE_1:  # the paper's twelve
-            _, spec = _specification(problem, data, model, seed)
+            with_penalty, spec = _specification(problem, data, model, means, seed)
             starts = starts or starting_points(problem, spec)
             try:
                 dense, _ = best_of(problem, starts, spec, spec.family.phases()[0])
             except FitError:
                 continue
-            found[model] = [_sparse(problem, dense, data, model, method, s, seed, y) for s in levels]
+            found[model] = [_sparse(problem, dense, with_penalty, method, s, y) for s in levels]
     return {"found": found}
 
 
@@ -223,11 +241,17 @@ def reach(data: str, method: str, levels: tuple, seed: int) -> dict:
 
 
 def timing(method: str, seed: int) -> dict:
-    """Seconds on usps358 with the model, the number of groups and the sparsity given; all cores."""
+    """Seconds on usps358 with the model, the number of groups and the sparsity given; all cores.
+
+    The package's own calls are given the number of groups alone and find the rest.
+    """
     X, y = prepared("usps358")
     K = DATA["usps358"].n_clusters
-    if method in SPARSE:
-        one = SparseFisherEM(K, method=SPARSE[method], model=SIMULATION_MODEL, random_state=seed)
+    if method in CALLS:
+        one = CALLS[method](K, random_state=seed)
+    elif method in SPARSE:
+        given = {"model": SIMULATION_MODEL, "sparsity": FIXED_SHARE}
+        one = SparseFisherEM(K, method=SPARSE[method], random_state=seed, **given)
     else:
         one = rivals()[method].make(K, seed).set_params(**_GIVEN.get(method, {}))
     begin = time.perf_counter()

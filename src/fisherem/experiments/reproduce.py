@@ -128,7 +128,7 @@ def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
     """A part as Markdown: where it comes from, what it says, the table."""
     text = [_origin(plan, part), *(f"- {line}" for line in _READ[part](numbers)), ""]
     if part == "table3":
-        text.append(markdown(_scaling(plan)))
+        text += [markdown(_scaling(plan)), markdown(table3.calls(numbers))]
     return "\n".join([*text, markdown(_SHOWN[part](numbers))])
 
 

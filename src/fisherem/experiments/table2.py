@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
-from .methods import methods, rivals
+from .methods import DEFAULT, rivals
 from .paper import BAYES_ERRORS, SPARSE, TABLE_2
 from .plan import Plan
-from .protocols import PATH_CRITERIA, simulated, simulated_search
+from .protocols import simulated, simulated_call, simulated_search
 from .written import cell, signed
 
 __all__ = ["jobs", "shown", "table"]
@@ -19,39 +19,52 @@ __all__ = ["jobs", "shown", "table"]
 _NOT_PRINTED = ((np.nan, np.nan), (np.nan, np.nan))
 
 
+# What the rows of a sparse version add to its name. The literal BIC is not shown twice: with full means it was seen to
+# keep two variables whatever the data.
+_VERSIONS = {
+    ("latent", "selection"): "",
+    ("latent", "penalised"): ", literal BIC",
+    ("full", "selection"): ", full means",
+}
+
+
 def _cases():
-    """(n, mu, method, criterion) of every row."""
+    """(n, mu, method, means, criterion) of every row."""
     for n, mu in TABLE_2:
-        for method in rivals():
-            yield n, mu, method, "own"
-        for criterion in PATH_CRITERIA:
+        for method in (*rivals(), DEFAULT):
+            yield n, mu, method, "", "own"
+        for means, criterion in _VERSIONS:
             for method in SPARSE:
-                yield n, mu, method, criterion
+                yield n, mu, method, means, criterion
 
 
-def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
-    return Job(simulated_search if method in SPARSE else simulated, (n, mu, method, seed), plan.seconds)
+def _job(n: int, mu: float, method: str, means: str, seed: int, plan: Plan) -> Job:
+    if means:
+        return Job(simulated_search, (n, mu, method, means, seed), plan.seconds)
+    return Job(simulated_call if method == DEFAULT else simulated, (n, mu, method, seed), plan.seconds)
 
 
 def jobs(plan: Plan) -> list[Job]:
     """One job per setting, method and replication; large settings first, so that no core waits at the end."""
-    settings = sorted(TABLE_2, reverse=True)
-    return [
-        _job(*at, method, seed, plan) for at in settings for method in methods() for seed in plan.replication_seeds()
+    found = [
+        _job(n, mu, method, means, seed, plan)
+        for n, mu, method, means, _ in _cases()
+        for seed in plan.replication_seeds()
     ]
+    return sorted(dict.fromkeys(found), key=lambda job: job.arguments[:2], reverse=True)
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """One row per setting, method and criterion: means and deviations over the replications, and the paper's."""
+    """One row per setting, method, means and criterion: means and deviations over replications, and the paper's."""
     rows = []
-    for n, mu, method, criterion in _cases():
-        all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
+    for n, mu, method, means, criterion in _cases():
+        all_jobs = [_job(n, mu, method, means, seed, plan) for seed in plan.replication_seeds()]
         found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
         done = [r for r in found if "failed" not in r]
         results = [r.get(criterion, r) for r in done]
         (error, error_sd), (variables, variables_sd) = TABLE_2[n, mu].get(method, _NOT_PRINTED)
         row = {
-            "n": n, "mu": mu, "method": method, "criterion": criterion,
+            "n": n, "mu": mu, "method": method, "means": means, "criterion": criterion,
             "paper_error": error, "paper_error_sd": error_sd,
             "paper_variables": variables, "paper_variables_sd": variables_sd,
             "replications": len(done), "reason": "; ".join(sorted({r["failed"] for r in found if "failed" in r})),
@@ -79,7 +92,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             (
                 setting,
-                r["method"] if r["criterion"] != "penalised" else f"{r['method']}, literal BIC",
+                r["method"] + _VERSIONS.get((r["means"], r["criterion"]), ""),
                 cell(r["paper_error"], r["paper_error_sd"], 2),
                 cell(r["error"], r["error_sd"]) + (f" ({r['reason']})" if r["reason"] else ""),
                 signed(r["difference"]),

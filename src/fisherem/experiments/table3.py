@@ -1,7 +1,8 @@
 """Table 3: accuracies and numbers of variables on real data, by the paper's protocol and by the default call.
 
 The paper's protocol: single random starts (the same for all models and methods), the model with the largest mean BIC
-of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts.
+of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts. It is run
+with the means inside the axes, the paper's model, and with full means, as version 0.1 had them.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import pandas as pd
 
 from .. import datasets
 from .jobs import Job
-from .methods import methods, rivals
+from .methods import CALLS, DEFAULT, methods, rivals
 from .paper import DATA, SPARSE, TABLE_3
 from .plan import Plan
-from .protocols import default_call, random_dense, random_sparse, reach, rival, search_call
+from .protocols import default_call, fixed_share, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
 
 __all__ = [
     "available",
+    "calls",
     "default_job",
+    "fixed_job",
     "first_jobs",
     "rival_job",
     "rival_jobs",
@@ -31,6 +34,8 @@ __all__ = [
 
 # The paper's protocol on a method may take this many times as long as a rival: it is 20 fits at every level.
 _PROTOCOL = 3
+# The paper's means, and those of version 0.1 for comparison.
+LATENT, FULL = "latent", "full"
 
 
 def available(plan: Plan) -> dict[str, str]:
@@ -51,25 +56,31 @@ def rival_job(plan: Plan, data: str, method: str) -> Job:
 
 
 def default_job(plan: Plan, data: str, method: str) -> Job:
-    """The default call of a sparse version on one data set."""
+    """A call of this package with the number of groups alone, on one data set."""
     return Job(default_call, (data, method, plan.seed), plan.seconds)
+
+
+def fixed_job(plan: Plan, data: str, method: str, means: str = LATENT) -> Job:
+    """A sparse version with a fixed share on one data set; with full means, the default call of version 0.1."""
+    return Job(fixed_share, (data, method, means, plan.seed), plan.seconds)
 
 
 def search_job(plan: Plan, data: str, method: str) -> Job:
     """The search with a sparse version on one data set, its number of groups given."""
-    return Job(search_call, (data, method, plan.seed), plan.seconds)
+    return Job(search_call, (data, method, LATENT, plan.seed), plan.seconds)
 
 
-def _dense_job(plan: Plan, data: str, model: str) -> Job:
-    return Job(random_dense, (data, model, plan.n_starts, plan.seed), plan.seconds)
+def _dense_job(plan: Plan, data: str, model: str, means: str) -> Job:
+    return Job(random_dense, (data, model, means, plan.n_starts, plan.seed), plan.seconds)
 
 
-def _sparse_job(plan: Plan, data: str, model: str, method: str) -> Job:
-    return Job(random_sparse, (data, model, method, plan.levels, plan.n_starts, plan.seed), _PROTOCOL * plan.seconds)
+def _sparse_job(plan: Plan, data: str, model: str, method: str, means: str) -> Job:
+    arguments = (data, model, method, means, plan.levels, plan.n_starts, plan.seed)
+    return Job(random_sparse, arguments, _PROTOCOL * plan.seconds)
 
 
 def _reach_job(plan: Plan, data: str, method: str) -> Job:
-    return Job(reach, (data, method, plan.levels, plan.seed), _PROTOCOL * plan.seconds)
+    return Job(reach, (data, method, LATENT, plan.levels, plan.seed), _PROTOCOL * plan.seconds)
 
 
 def _names(plan: Plan) -> list[str]:
@@ -82,8 +93,10 @@ def first_jobs(plan: Plan) -> list[Job]:
         job
         for name in _names(plan)
         for job in (
-            *(_dense_job(plan, name, model) for model in plan.models),
-            *(make(plan, name, method) for method in SPARSE for make in (default_job, _reach_job, search_job)),
+            *(default_job(plan, name, method) for method in CALLS),
+            *(_dense_job(plan, name, model, means) for means in (LATENT, FULL) for model in plan.models),
+            *(fixed_job(plan, name, method, means) for method in SPARSE for means in (LATENT, FULL)),
+            *(make(plan, name, method) for method in SPARSE for make in (_reach_job, search_job)),
         )
     ]
 
@@ -98,25 +111,32 @@ def _mean_bic(record: dict) -> float:
     return float(np.mean(values)) if values else -np.inf
 
 
-def chosen_model(plan: Plan, data: str, records: dict[Job, dict]) -> str | None:
+def chosen_model(plan: Plan, data: str, means: str, records: dict[Job, dict]) -> str | None:
     """The model with the largest mean BIC over the random starts."""
-    means = {model: _mean_bic(records.get(_dense_job(plan, data, model), {})) for model in plan.models}
-    best = max(means, key=means.__getitem__)
-    return best if np.isfinite(means[best]) else None
+    values = {model: _mean_bic(records.get(_dense_job(plan, data, model, means), {})) for model in plan.models}
+    best = max(values, key=values.__getitem__)
+    return best if np.isfinite(values[best]) else None
 
 
 def second_jobs(plan: Plan, records: dict[Job, dict]) -> list[Job]:
     """The sparse fits of the paper's protocol, with the models that the first jobs chose."""
-    models = {name: chosen_model(plan, name, records) for name in _names(plan)}
-    return [_sparse_job(plan, name, model, method) for name, model in models.items() if model for method in SPARSE]
+    models = {
+        (name, means): chosen_model(plan, name, means, records) for means in (LATENT, FULL) for name in _names(plan)
+    }
+    return [
+        _sparse_job(plan, name, model, method, means)
+        for (name, means), model in models.items()
+        if model
+        for method in SPARSE
+    ]
 
 
-def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> dict:
+def _protocol(plan: Plan, data: str, method: str, means: str, records: dict[Job, dict]) -> dict:
     """The paper's protocol: what was chosen, and means and deviations of the accuracy and the number of variables."""
-    model = chosen_model(plan, data, records)
+    model = chosen_model(plan, data, means, records)
     if model is None:
         return {}
-    record = records.get(_sparse_job(plan, data, model, method), {"failed": "not run"})
+    record = records.get(_sparse_job(plan, data, model, method, means), {"failed": "not run"})
     if "failed" in record:
         return {"model": model, "reason": record["failed"]}
     trials = [t for t in record["trials"] if all(point is not None for point in t)]
@@ -150,7 +170,11 @@ def _explain(plan: Plan, row: dict, found: dict) -> str:
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """One row per data set and method: the paper's numbers, its protocol, the default call and the search."""
+    """One row per data set and method: the paper's numbers, its protocol, the default call and the search.
+
+    `full_...` are the paper's protocol with full means, `fixed` a fit with a fixed share, `earlier` the same with full
+    means: the default call of version 0.1, and in the row of today's default call the best of its three methods.
+    """
     rows = []
     for data, missing in available(plan).items():
         for method in methods():
@@ -159,11 +183,15 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
                 "data": data, "method": method, "paper": paper, "paper_sd": np.nan if sd is None else sd,
                 "paper_variables": variables, "model": "", "level": np.nan, "trials": 0,
                 "accuracy": np.nan, "accuracy_sd": np.nan, "variables": np.nan, "variables_sd": np.nan,
+                "full_model": "", "full_level": np.nan, "full_accuracy": np.nan, "full_accuracy_sd": np.nan,
+                "full_variables": np.nan, "full_variables_sd": np.nan,
                 "default": np.nan, "default_variables": np.nan, "default_seconds": np.nan,
+                "fixed": np.nan, "fixed_variables": np.nan, "earlier": np.nan, "earlier_variables": np.nan,
                 "search": np.nan, "search_variables": np.nan, "search_chosen": "", "reading": "", "reason": missing,
             }  # fmt: skip
             if not missing:
-                row |= _sparse_row(plan, row, records) if method in SPARSE else _rival_row(plan, row, records)
+                make = _call_row if method in CALLS else _sparse_row if method in SPARSE else _rival_row
+                row |= make(plan, row, records)
             rows.append(row)
     found = pd.DataFrame(rows)
     found["difference"] = found["accuracy"] - found["paper"]
@@ -172,51 +200,86 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
 
 def _sparse_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
     data, method = row["data"], row["method"]
-    found = _protocol(plan, data, method, records)
-    default = records.get(default_job(plan, data, method), {})
+    found = _protocol(plan, data, method, LATENT, records)
+    full = _protocol(plan, data, method, FULL, records)
+    found |= {f"full_{name}": value for name, value in full.items() if f"full_{name}" in row}
+    fixed, earlier = (records.get(fixed_job(plan, data, method, means), {}) for means in (LATENT, FULL))
     search = records.get(search_job(plan, data, method), {})
     found |= {
-        "default": default.get("accuracy", np.nan), "default_variables": default.get("n_variables", np.nan),
-        "default_seconds": default.get("seconds", np.nan), "search": search.get("accuracy", np.nan),
-        "search_variables": search.get("n_variables", np.nan), "search_chosen": search.get("chosen", ""),
+        "fixed": fixed.get("accuracy", np.nan), "fixed_variables": fixed.get("n_variables", np.nan),
+        "earlier": earlier.get("accuracy", np.nan), "earlier_variables": earlier.get("n_variables", np.nan),
+        "search": search.get("accuracy", np.nan), "search_variables": search.get("n_variables", np.nan),
+        "search_chosen": search.get("chosen", ""),
     }  # fmt: skip
     reached = records.get(_reach_job(plan, data, method), {}).get("found", {})
     return found | {"reading": _explain(plan, row | found, reached)}
 
 
-def _rival_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
-    """Rivals start in one way only: the paper's protocol and the default call are the same."""
-    record = records.get(rival_job(plan, row["data"], row["method"]), {"failed": "not run"})
-    accuracy, variables = record.get("accuracy", np.nan), record.get("n_variables", np.nan)
+def _called(record: dict) -> dict:
+    """The cells of a single fit."""
     return {
-        "accuracy": accuracy, "variables": variables, "default": accuracy, "default_variables": variables,
+        "default": record.get("accuracy", np.nan), "default_variables": record.get("n_variables", np.nan),
         "default_seconds": record["seconds"] if "accuracy" in record else np.nan, "reason": record.get("failed", ""),
     }  # fmt: skip
 
 
-def _with(value: float, variables: float) -> str:
-    return "" if np.isnan(value) else f"{value:.3f} ({variables:.0f})"
+def _rival_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
+    """Rivals start in one way only: the paper's protocol and the default call are the same."""
+    found = _called(records.get(rival_job(plan, row["data"], row["method"]), {"failed": "not run"}))
+    return found | {"accuracy": found["default"], "variables": found["default_variables"]}
+
+
+def _call_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
+    """A call of this package; beside the default call stands the best of version 0.1's three."""
+    data, method = row["data"], row["method"]
+    found = _called(records.get(default_job(plan, data, method), {"failed": "not run"}))
+    earlier = [records.get(fixed_job(plan, data, one, FULL), {}) for one in SPARSE] if method == DEFAULT else []
+    scores = [(r["accuracy"], r["n_variables"]) for r in earlier if "accuracy" in r]
+    if scores:
+        found["earlier"], found["earlier_variables"] = max(scores, key=lambda score: (score[0], -score[1]))
+    return found
+
+
+def _with(value: float, variables: float, deviation: float = np.nan, digits: int = 0) -> str:
+    return "" if np.isnan(value) else f"{cell(value, deviation)} ({variables:.{digits}f})"
+
+
+def calls(numbers: pd.DataFrame) -> pd.DataFrame:
+    """One row per data set, as texts: the calls of this package, version 0.1's, and the rivals."""
+    rows = []
+    for data, part in numbers.groupby("data", sort=False):
+        by = part.set_index("method").to_dict("index")
+        own = by[DEFAULT]
+        found = {method: _with(by[method]["default"], by[method]["default_variables"]) for method in CALLS}
+        found["version 0.1, the best of three"] = _with(own["earlier"], own["earlier_variables"])
+        for method in rivals():
+            one = by[method]
+            found[method] = one["reason"] or _with(one["default"], one["default_variables"])
+        rows.append({"data": data} | found)
+    return pd.DataFrame(rows)
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The table as texts: accuracy ± deviation, with the number of variables in brackets."""
+    """The paper's protocol as texts: accuracy ± deviation, with the number of variables in brackets."""
     rows: list[tuple[str, ...]] = []
-    for r in numbers.to_dict("records"):
+    order = [method for method in methods() if method not in CALLS]
+    for r in numbers[numbers["method"].isin(order)].to_dict("records"):
         paper = cell(r["paper"], r["paper_sd"]) + ("" if np.isnan(r["paper"]) else f" ({r['paper_variables']:g})")
-        ours = cell(r["accuracy"], r["accuracy_sd"])
-        ours += "" if np.isnan(r["accuracy"]) else f" ({r['variables']:.1f})"
+        ours = _with(r["accuracy"], r["variables"], r["accuracy_sd"], 1)
+        full = _with(r["full_accuracy"], r["full_variables"], r["full_accuracy_sd"], 1)
+        full += "" if np.isnan(r["full_level"]) else f", {r['full_model']} {r['full_level']:g}"
         search = _with(r["search"], r["search_variables"]) + (f", {r['search_chosen']}" if r["search_chosen"] else "")
         rows.append(
             (
                 r["data"], r["method"], paper, r["reason"] or ours,
-                "" if np.isnan(r["level"]) else f"{r['model']}, {r['level']:g}", signed(r["difference"]), r["reading"],
-                _with(r["default"], r["default_variables"]), search,
+                "" if np.isnan(r["level"]) else f"{r['model']} {r['level']:g}", signed(r["difference"]), r["reading"],
+                full, _with(r["fixed"], r["fixed_variables"]), _with(r["earlier"], r["earlier_variables"]), search,
             )
         )  # fmt: skip
-        if r["method"] == methods()[-1] and r["data"] == "wine":
-            rows.append(("chironomus", "all", "", "the data are not publicly available", "", "", "", "", ""))
+        if r["method"] == order[-1] and r["data"] == "wine":
+            rows.append(("chironomus", "all", "", "the data are not publicly available", *[""] * 7))
     columns = (
         "data", "method", "paper", "the paper's protocol", "model, level", "difference", "reading",
-        "the default call", "search, K given",
+        "the protocol with full means", "one fit at 0.1", "at 0.1 with full means", "search, K given",
     )  # fmt: skip
     return pd.DataFrame(rows, columns=list(columns))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
-from .methods import rivals
+from .methods import CALLS, rivals
 from .paper import TABLE_4
 from .plan import Plan
 from .protocols import timing
@@ -34,8 +34,8 @@ def product_job() -> Job:
 
 
 def _timed() -> list[str]:
-    """The paper's methods, then the rivals that it does not have."""
-    return [*TABLE_4, *(name for name, rival in rivals().items() if rival.paper_name is None)]
+    """The paper's methods, then the rivals that it does not have, then the calls that choose everything."""
+    return [*TABLE_4, *(name for name, rival in rivals().items() if rival.paper_name is None), *CALLS]
 
 
 def jobs(plan: Plan) -> list[Job]:
