@@ -46,7 +46,7 @@ INSIDE = {
         "errors", "parameters", "cells", "sources", "readers", "text", "npy", "zarr_array", "parquet", "whole_files",
         "streamed_files", "file_table", "dask_table", "opening", "checking",
     ],
-    "estimators": ["fitting", "prediction", "fisher_em"],
+    "estimators": ["fitting", "selected", "prediction", "fisher_em"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",
@@ -58,8 +58,8 @@ INSIDE = {
     "plots": ["style", "projection", "variables", "search", "stability", "selection", "maps"],
     "reports": [
         "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
-        "how_chosen", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures", "image_content",
-        "image", "writers",
+        "how_chosen", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
+        "image_content", "image", "writers",
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
     "images": [

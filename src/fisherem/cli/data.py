@@ -49,17 +49,23 @@ def _transformed(X, transformer):
     return X.transformed(transformer) if isinstance(X, FileTable) else transformer.transform(X)
 
 
-def open_for(model, data, id_column, label_column, drop, memory):
+def open_for(model, data, id_column, label_column, drop, memory, *, from_selected: bool = False):
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
-    The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table.
+    The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
+    `from_selected` the selected columns are enough, where the groups depend on them alone.
     """
+    from ..estimators.selected import needed_names, on_selected
     from ..tables.opening import open_table
 
     names = getattr(model, "feature_names_in_", None)
     table = open_table(
         data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory
     ).named()  # fmt: skip
+    if from_selected and needed_names(model, table.names) is not None:
+        model = on_selected(model)
+        names = model.feature_names_in_
+        table.notes.append("only the selected columns were used: the groups depend on no other")
     if names is not None:
         table = table.select([str(name) for name in names])
     X: Any = table.X if names is not None else table.X.to_numpy()  # the model was fitted to an array

@@ -40,7 +40,7 @@ def predict(model_file, data, id_column, label_column, drop, memory, output, as_
     from ..reports.summary import labels_table
 
     model = load(model_file)
-    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory)
+    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory, from_selected=True)
     labels = labels_table(estimator, X, table.ids)
     with atomic_file(output) as file:
         labels.to_csv(file, index=False)

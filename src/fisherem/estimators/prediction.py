@@ -21,6 +21,7 @@ from ..rows.in_memory import ArrayRows
 from ..selection.criterion import Partition
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
+from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM"]
 
@@ -81,23 +82,9 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return getattr(model, tell)(table)
 
     def _for_columns(self, X):
-        """(model, table) for a frame that lacks columns the groups do not depend on: both with the selected ones only.
-
-        With the means inside the axes and a common noise the posteriors and the coordinates depend on the selected
-        variables alone, so a table that has them, by name, is enough.
-        """
-        known, given = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
-        alone = self.means == Means.LATENT.value and (self.noise_variances_ == self.noise_variances_[0]).all()
-        if known is None or given is None or not alone or self.support_.all() or set(known) <= set(given):
-            return self, X
-        needed = [name for name, selected in zip(known, self.support_, strict=True) if selected]
-        if not needed or not set(needed) <= set(given):
-            return self, X  # the usual error names what is missing
-        small = copy.copy(self)
-        small.loadings_, small.means_ = self.loadings_[self.support_], self.means_[:, self.support_]
-        small.centre_, small.support_ = self.centre_[self.support_], self.support_[self.support_]
-        small.feature_names_in_, small.n_features_in_ = np.array(needed, object), len(needed)
-        return small, X[needed]
+        """(model, table): both with the selected columns only, for a frame with other columns than those of the fit."""
+        needed = needed_names(self, getattr(X, "columns", None))
+        return (self, X) if needed is None else (on_selected(self), X[needed])
 
     def _light(self):
         """A copy without what belongs to the rows of the fit, for other processes."""
