@@ -65,9 +65,9 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
     assert page.count("--seed 5") == 5
     assert all(f"## {title}" in page for title in TITLES.values())
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
-    # Table 2: rivals, default call, sparse versions with both kinds of means. Table 3: rivals, calls, dense fits, fixed
-    # share and protocol with both kinds of means, reach, search
-    assert len(kept) == (4 + 1 + 6) + 4 + 2 + 2 + 6 + 6 + 3 + 3
+    # Table 2: rivals, default call, sparse versions. Table 3: rivals, calls, dense fits, a fixed share with both kinds
+    # of means, protocol, reach, search
+    assert len(kept) == (4 + 1 + 3) + 4 + 2 + 1 + 6 + 3 + 3 + 3
     again = reproduce(["table2", "table3"], tmp_path, quick=True, n_jobs=1, seed=5)
     assert (tmp_path / "results.md").read_text() == page  # a call for some parts leaves the others on the page
     pd.testing.assert_frame_equal(again["table2"], tables["table2"])

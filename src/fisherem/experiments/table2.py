@@ -7,9 +7,9 @@ import pandas as pd
 
 from .jobs import Job
 from .methods import DEFAULT, rivals
-from .paper import BAYES_ERRORS, SPARSE, TABLE_2
+from .paper import BAYES_ERRORS, EARLIER_TABLE_2, SPARSE, TABLE_2
 from .plan import Plan
-from .protocols import simulated, simulated_call, simulated_search
+from .protocols import PATH_CRITERIA, simulated, simulated_call, simulated_search
 from .written import cell, signed
 
 __all__ = ["jobs", "shown", "table"]
@@ -19,54 +19,49 @@ __all__ = ["jobs", "shown", "table"]
 _NOT_PRINTED = ((np.nan, np.nan), (np.nan, np.nan))
 
 
-# What the rows of a sparse version add to its name. The literal BIC is not shown twice: with full means it was seen to
-# keep two variables whatever the data.
-_VERSIONS = {
-    ("latent", "selection"): "",
-    ("latent", "penalised"): ", literal BIC",
-    ("full", "selection"): ", full means",
-}
-
-
 def _cases():
-    """(n, mu, method, means, criterion) of every row."""
+    """(n, mu, method, criterion) of every row."""
     for n, mu in TABLE_2:
         for method in (*rivals(), DEFAULT):
-            yield n, mu, method, "", "own"
-        for means, criterion in _VERSIONS:
+            yield n, mu, method, "own"
+        for criterion in PATH_CRITERIA:
             for method in SPARSE:
-                yield n, mu, method, means, criterion
+                yield n, mu, method, criterion
 
 
-def _job(n: int, mu: float, method: str, means: str, seed: int, plan: Plan) -> Job:
-    if means:
-        return Job(simulated_search, (n, mu, method, means, seed), plan.seconds)
+def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
+    if method in SPARSE:
+        return Job(simulated_search, (n, mu, method, "latent", seed), plan.seconds)
     return Job(simulated_call if method == DEFAULT else simulated, (n, mu, method, seed), plan.seconds)
 
 
 def jobs(plan: Plan) -> list[Job]:
     """One job per setting, method and replication; large settings first, so that no core waits at the end."""
-    found = [
-        _job(n, mu, method, means, seed, plan)
-        for n, mu, method, means, _ in _cases()
-        for seed in plan.replication_seeds()
-    ]
-    return sorted(dict.fromkeys(found), key=lambda job: job.arguments[:2], reverse=True)
+    settings = sorted(TABLE_2, reverse=True)
+    rows = [*rivals(), DEFAULT, *SPARSE]
+    return [_job(*at, method, seed, plan) for at in settings for method in rows for seed in plan.replication_seeds()]
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """One row per setting, method, means and criterion: means and deviations over replications, and the paper's."""
+    """One row per setting, method and criterion: means and deviations over the replications, and the paper's.
+
+    `full_...` are version 0.1's, with full means.
+    """
     rows = []
-    for n, mu, method, means, criterion in _cases():
-        all_jobs = [_job(n, mu, method, means, seed, plan) for seed in plan.replication_seeds()]
+    for n, mu, method, criterion in _cases():
+        all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
         found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
         done = [r for r in found if "failed" not in r]
         results = [r.get(criterion, r) for r in done]
         (error, error_sd), (variables, variables_sd) = TABLE_2[n, mu].get(method, _NOT_PRINTED)
+        earlier = EARLIER_TABLE_2[n, mu] if criterion == PATH_CRITERIA[0] else {}
+        (full, full_sd), (full_variables, full_variables_sd) = earlier.get(method, _NOT_PRINTED)
         row = {
-            "n": n, "mu": mu, "method": method, "means": means, "criterion": criterion,
+            "n": n, "mu": mu, "method": method, "criterion": criterion,
             "paper_error": error, "paper_error_sd": error_sd,
             "paper_variables": variables, "paper_variables_sd": variables_sd,
+            "full_error": full, "full_error_sd": full_sd,
+            "full_variables": full_variables, "full_variables_sd": full_variables_sd,
             "replications": len(done), "reason": "; ".join(sorted({r["failed"] for r in found if "failed" in r})),
         }  # fmt: skip
         for name, key in (("error", "error"), ("variables", "n_variables")):
@@ -87,19 +82,23 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
     for r in numbers.to_dict("records"):
         setting = f"n={r['n']}, mu={r['mu']:g}"
         if setting != before:
-            rows.append((setting, "the best possible rule", "", cell(r["bayes_error"]), "", "", "5.0"))
+            rows.append((setting, "the best possible rule", "", cell(r["bayes_error"]), "", "", "5.0", "", ""))
         before = setting
         rows.append(
             (
                 setting,
-                r["method"] + _VERSIONS.get((r["means"], r["criterion"]), ""),
+                r["method"] if r["criterion"] != "penalised" else f"{r['method']}, literal BIC",
                 cell(r["paper_error"], r["paper_error_sd"], 2),
                 cell(r["error"], r["error_sd"]) + (f" ({r['reason']})" if r["reason"] else ""),
                 signed(r["difference"]),
                 cell(r["paper_variables"], r["paper_variables_sd"], 1),
                 cell(r["variables"], r["variables_sd"], 1),
+                cell(r["full_error"], r["full_error_sd"]),
+                cell(r["full_variables"], r["full_variables_sd"], 1),
             )
         )
-    return pd.DataFrame(
-        rows, columns=["setting", "method", "error: paper", "ours", "difference", "variables: paper", "ours "]
-    )
+    columns = (
+        "setting", "method", "error: paper", "ours", "difference", "variables: paper", "ours ",
+        "version 0.1, full means: error", "variables",
+    )  # fmt: skip
+    return pd.DataFrame(rows, columns=list(columns))

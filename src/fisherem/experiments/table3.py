@@ -2,7 +2,7 @@
 
 The paper's protocol: single random starts (the same for all models and methods), the model with the largest mean BIC
 of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts. It is run
-with the means inside the axes, the paper's model, and with full means, as version 0.1 had them.
+with the means inside the axes, the paper's model; what it gave with full means, in version 0.1, stands beside it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 from .. import datasets
 from .jobs import Job
 from .methods import CALLS, DEFAULT, methods, rivals
-from .paper import DATA, SPARSE, TABLE_3
+from .paper import DATA, EARLIER_TABLE_3, SPARSE, TABLE_3
 from .plan import Plan
 from .protocols import default_call, fixed_share, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
@@ -70,12 +70,12 @@ def search_job(plan: Plan, data: str, method: str) -> Job:
     return Job(search_call, (data, method, LATENT, plan.seed), plan.seconds)
 
 
-def _dense_job(plan: Plan, data: str, model: str, means: str) -> Job:
-    return Job(random_dense, (data, model, means, plan.n_starts, plan.seed), plan.seconds)
+def _dense_job(plan: Plan, data: str, model: str) -> Job:
+    return Job(random_dense, (data, model, LATENT, plan.n_starts, plan.seed), plan.seconds)
 
 
-def _sparse_job(plan: Plan, data: str, model: str, method: str, means: str) -> Job:
-    arguments = (data, model, method, means, plan.levels, plan.n_starts, plan.seed)
+def _sparse_job(plan: Plan, data: str, model: str, method: str) -> Job:
+    arguments = (data, model, method, LATENT, plan.levels, plan.n_starts, plan.seed)
     return Job(random_sparse, arguments, _PROTOCOL * plan.seconds)
 
 
@@ -94,7 +94,7 @@ def first_jobs(plan: Plan) -> list[Job]:
         for name in _names(plan)
         for job in (
             *(default_job(plan, name, method) for method in CALLS),
-            *(_dense_job(plan, name, model, means) for means in (LATENT, FULL) for model in plan.models),
+            *(_dense_job(plan, name, model) for model in plan.models),
             *(fixed_job(plan, name, method, means) for method in SPARSE for means in (LATENT, FULL)),
             *(make(plan, name, method) for method in SPARSE for make in (_reach_job, search_job)),
         )
@@ -111,32 +111,25 @@ def _mean_bic(record: dict) -> float:
     return float(np.mean(values)) if values else -np.inf
 
 
-def chosen_model(plan: Plan, data: str, means: str, records: dict[Job, dict]) -> str | None:
+def chosen_model(plan: Plan, data: str, records: dict[Job, dict]) -> str | None:
     """The model with the largest mean BIC over the random starts."""
-    values = {model: _mean_bic(records.get(_dense_job(plan, data, model, means), {})) for model in plan.models}
+    values = {model: _mean_bic(records.get(_dense_job(plan, data, model), {})) for model in plan.models}
     best = max(values, key=values.__getitem__)
     return best if np.isfinite(values[best]) else None
 
 
 def second_jobs(plan: Plan, records: dict[Job, dict]) -> list[Job]:
     """The sparse fits of the paper's protocol, with the models that the first jobs chose."""
-    models = {
-        (name, means): chosen_model(plan, name, means, records) for means in (LATENT, FULL) for name in _names(plan)
-    }
-    return [
-        _sparse_job(plan, name, model, method, means)
-        for (name, means), model in models.items()
-        if model
-        for method in SPARSE
-    ]
+    models = {name: chosen_model(plan, name, records) for name in _names(plan)}
+    return [_sparse_job(plan, name, model, method) for name, model in models.items() if model for method in SPARSE]
 
 
-def _protocol(plan: Plan, data: str, method: str, means: str, records: dict[Job, dict]) -> dict:
+def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> dict:
     """The paper's protocol: what was chosen, and means and deviations of the accuracy and the number of variables."""
-    model = chosen_model(plan, data, means, records)
+    model = chosen_model(plan, data, records)
     if model is None:
         return {}
-    record = records.get(_sparse_job(plan, data, model, method, means), {"failed": "not run"})
+    record = records.get(_sparse_job(plan, data, model, method), {"failed": "not run"})
     if "failed" in record:
         return {"model": model, "reason": record["failed"]}
     trials = [t for t in record["trials"] if all(point is not None for point in t)]
@@ -172,7 +165,7 @@ def _explain(plan: Plan, row: dict, found: dict) -> str:
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per data set and method: the paper's numbers, its protocol, the default call and the search.
 
-    `full_...` are the paper's protocol with full means, `fixed` a fit with a fixed share, `earlier` the same with full
+    `full_...` are the paper's protocol in version 0.1, `fixed` a fit with a fixed share, `earlier` the same with full
     means: the default call of version 0.1, and in the row of today's default call the best of its three methods.
     """
     rows = []
@@ -183,8 +176,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
                 "data": data, "method": method, "paper": paper, "paper_sd": np.nan if sd is None else sd,
                 "paper_variables": variables, "model": "", "level": np.nan, "trials": 0,
                 "accuracy": np.nan, "accuracy_sd": np.nan, "variables": np.nan, "variables_sd": np.nan,
-                "full_model": "", "full_level": np.nan, "full_accuracy": np.nan, "full_accuracy_sd": np.nan,
-                "full_variables": np.nan, "full_variables_sd": np.nan,
+                "full_accuracy": np.nan, "full_accuracy_sd": np.nan, "full_variables": np.nan, "full_chosen": "",
                 "default": np.nan, "default_variables": np.nan, "default_seconds": np.nan,
                 "fixed": np.nan, "fixed_variables": np.nan, "earlier": np.nan, "earlier_variables": np.nan,
                 "search": np.nan, "search_variables": np.nan, "search_chosen": "", "reading": "", "reason": missing,
@@ -200,9 +192,12 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
 
 def _sparse_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
     data, method = row["data"], row["method"]
-    found = _protocol(plan, data, method, LATENT, records)
-    full = _protocol(plan, data, method, FULL, records)
-    found |= {f"full_{name}": value for name, value in full.items() if f"full_{name}" in row}
+    found = _protocol(plan, data, method, records)
+    (full, full_sd), full_variables, full_chosen = EARLIER_TABLE_3[data][method]
+    found |= {
+        "full_accuracy": full, "full_accuracy_sd": full_sd, "full_variables": full_variables,
+        "full_chosen": full_chosen,
+    }  # fmt: skip
     fixed, earlier = (records.get(fixed_job(plan, data, method, means), {}) for means in (LATENT, FULL))
     search = records.get(search_job(plan, data, method), {})
     found |= {
@@ -267,7 +262,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
         paper = cell(r["paper"], r["paper_sd"]) + ("" if np.isnan(r["paper"]) else f" ({r['paper_variables']:g})")
         ours = _with(r["accuracy"], r["variables"], r["accuracy_sd"], 1)
         full = _with(r["full_accuracy"], r["full_variables"], r["full_accuracy_sd"], 1)
-        full += "" if np.isnan(r["full_level"]) else f", {r['full_model']} {r['full_level']:g}"
+        full += f", {r['full_chosen']}" if r["full_chosen"] else ""
         search = _with(r["search"], r["search_variables"]) + (f", {r['search_chosen']}" if r["search_chosen"] else "")
         rows.append(
             (
@@ -280,6 +275,6 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
             rows.append(("chironomus", "all", "", "the data are not publicly available", *[""] * 7))
     columns = (
         "data", "method", "paper", "the paper's protocol", "model, level", "difference", "reading",
-        "the protocol with full means", "one fit at 0.1", "at 0.1 with full means", "search, K given",
+        "the protocol in version 0.1", "one fit at 0.1", "at 0.1 with full means", "search, K given",
     )  # fmt: skip
     return pd.DataFrame(rows, columns=list(columns))
