@@ -15,7 +15,7 @@ from .em.loop import Fit, run
 from .em.model_choice import Chosen
 from .em.multistart import NUMERICAL_ERRORS
 from .em.problem import Problem, prepare
-from .em.scatter import DenseScatter
+from .em.scatter import CorrelationScatter
 from .em.stopping import Stop, StopKind
 from .estimators import SparseFisherEM
 from .estimators.fitting import adopt, specification
@@ -33,6 +33,8 @@ _ROUNDS = 5
 _LEAST_ROWS = 2
 _MODEL = "DB"
 _NO_RIDGE = 1e-9
+# Given groups have the variances that they have; in a plane of variables in small units they may be tiny.
+_NO_FLOOR = 1e-24
 
 
 @dataclass
@@ -102,7 +104,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
         weights = np.where(left_out, 0.0, 1.0 if weights is None else weights)
     _check_groups(codes, weights, classes)
     model.set_params(
-        n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_RIDGE
+        n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_FLOOR
     )
     problem = prepare(table, weights, ridge="auto", n_jobs=model.n_jobs)
     with problem.rows.closed_on_error():
@@ -159,7 +161,7 @@ def _given(problem: Problem, model: SparseFisherEM, start: np.ndarray, support: 
     """The given groups as a fit: axes, means and covariances on the selected variables, not iterated."""
     spec: Any = specification(model, problem.rows.n, problem.p)
     # no ridge: the groups are given, and their plane must not depend on the units of the variables
-    subset = Subset(support, DenseScatter(problem.scatter.block(support), _NO_RIDGE))
+    subset = Subset(support, CorrelationScatter(problem.scatter.block(support), _NO_RIDGE))
     fixed = {"adaptive_ridge": False, "adaptive_axes": False, "sparse": None, "d": min(rank, len(support))}
     family = replace(spec.family, subset=subset, **fixed)
     try:

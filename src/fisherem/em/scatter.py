@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ..solvers.gram import DenseGram, LowRankGram
 
-__all__ = ["DenseScatter", "RowSpaceScatter", "Scatter"]
+__all__ = ["CorrelationScatter", "DenseScatter", "RowSpaceScatter", "Scatter"]
 
 
 class DenseScatter:
@@ -158,6 +158,18 @@ class RowSpaceScatter:
     def variable_scales(self):
         """Standard deviations of the p variables, ridge included."""
         return np.sqrt(self.gram.diagonal())
+
+
+class CorrelationScatter(DenseScatter):
+    """A covariance (m x m) with the ridge on the correlations: `solve` does not depend on the variables' units."""
+
+    def __init__(self, covariance: np.ndarray, ridge: float):
+        self._scale = 1 / np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
+        super().__init__(covariance * self._scale[:, None] * self._scale, ridge)
+
+    def solve(self, right):
+        """(S + ridge diag S)^-1 right."""
+        return (super().solve((right.T * self._scale).T).T * self._scale).T
 
 
 Scatter = DenseScatter | RowSpaceScatter

@@ -1,0 +1,114 @@
+"""explain: any partition, any table, bad input, the command line and the page."""
+
+import json
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.cluster import KMeans
+
+from fisherem import datasets, explain, load
+from fisherem.cli import main
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return datasets.simulate(300, 2.5, random_state=11)
+
+
+def test_the_variables_that_make_known_groups(simulated):
+    X, y = simulated
+    found = explain(X, y)
+    assert list(np.flatnonzero(found.support)) == [0, 1, 2, 3, 4]
+    assert list(found.roles["role"] == "selected") == list(found.support)
+    assert found.value > 50
+    assert found.agreement > 0.94
+    shuffled = explain(X, np.random.default_rng(0).permutation(y))
+    assert shuffled.value < 0  # groups that nothing makes
+
+
+def test_units_and_linear_maps_change_nothing_of_the_value(simulated):
+    X, y = simulated
+    plain = explain(X, y)
+    scaled = explain(X * np.geomspace(1e-4, 1e4, 25) + 1e3, y)
+    assert scaled.value == pytest.approx(plain.value, rel=1e-6)
+    assert (scaled.support == plain.support).all()
+    assert scaled.agreement == pytest.approx(plain.agreement, abs=0.02)
+
+
+def test_words_missing_labels_and_weights(simulated):
+    X, y = simulated
+    words = np.array(["up", "down", "middle"], object)[y]
+    words[:20] = None
+    found = explain(pd.DataFrame(X, columns=[f"g{j}" for j in range(25)]), words)
+    assert found.classes == ["down", "middle", "up"]
+    assert (found.labels[:20] == -1).all()
+    assert list(found.roles["variable"][found.support]) == ["g0", "g1", "g2", "g3", "g4"]
+    minus = np.where(np.arange(300) < 20, -1, y)
+    left_out, kept = explain(X, minus), explain(X[20:], y[20:])
+    assert left_out.value == pytest.approx(kept.value, rel=1e-9)
+    assert left_out.value == pytest.approx(found.value, rel=1e-9)
+    weights = np.random.default_rng(0).integers(1, 3, size=300)
+    weighted = explain(X, y, sample_weight=weights.astype(float))
+    assert weighted.value == pytest.approx(
+        explain(np.repeat(X, weights, axis=0), np.repeat(y, weights)).value, rel=1e-9
+    )
+
+
+def test_wide_tables_files_and_dask(simulated, tmp_path):
+    X, y = simulated
+    wide = np.column_stack([X[:90], np.random.default_rng(2).normal(size=(90, 500))])
+    found = explain(wide, y[:90])
+    assert found.support[:5].sum() >= 4
+    assert not found.support[5:].any()
+    np.save(tmp_path / "rows.npy", X)
+    for table in (tmp_path / "rows.npy", da.from_array(X, chunks=(70, -1))):
+        assert explain(table, y).value == pytest.approx(explain(X, y).value, rel=1e-9)
+
+
+def test_it_explains_what_another_method_made():
+    X, _ = datasets.load("iris", as_frame=True)
+    labels = KMeans(3, n_init=10, random_state=0).fit_predict(X)
+    found = explain(X, labels)
+    assert found.support.sum() <= 3
+    assert found.agreement > 0.85
+    np.testing.assert_array_equal(found.model.predict(X[X.columns[found.support]]), found.model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.zeros(300, int), "one group only"),
+        (np.full(300, -1), "no group"),
+        (np.arange(299), r"one value per row \(300\); got 299"),
+        (np.r_[np.zeros(298, int), 1, 2], "at least 2 rows each; '1', '2' have fewer"),
+    ],
+)
+def test_bad_labels(simulated, labels, message):
+    with pytest.raises(ValueError, match=message):
+        explain(simulated[0], labels)
+
+
+def test_the_command_line_and_the_page(tmp_path):
+    X, y = datasets.load("wine", as_frame=True)
+    path = tmp_path / "wine.csv"
+    X.assign(cultivar=np.array(["Barolo", "Grignolino", "Barbera"])[y]).to_csv(path, index=False)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(main, ["explain", str(path), "--label-column", "cultivar", "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    roles = pd.read_csv(out / "roles.csv")
+    selected = list(roles["variable"][roles["role"] == "selected"])
+    assert all(name in result.output for name in selected)
+    assert "Grignolino" in result.output
+    page = (out / "report.html").read_text()
+    assert "The variables that make these groups" in page
+    assert "The role of every variable" in page
+    assert "Barolo" in page
+    assert load(out / "model.skops").predict(X).shape == (178,)
+    as_json = CliRunner().invoke(main, ["explain", str(path), "--label-column", "cultivar", "-o", str(out), "--json"])
+    assert json.loads(as_json.output)["roles"]["selected"] == selected
+    without = CliRunner().invoke(main, ["explain", str(path), "-o", str(out)])
+    assert without.exit_code == 2
+    assert "--label-column" in without.output
