@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import SparseFisherEM, datasets
+from fisherem.em import starts
 from fisherem.em.problem import prepare
 from fisherem.estimators.fitting import specification
 from fisherem.selection import alternation
@@ -174,6 +175,36 @@ def test_thirty_variables_of_two_thousand():
     model = SparseFisherEM(3, random_state=0).fit(X)
     assert accuracy(labels, model.labels_) == 1
     assert model.support_[:30].sum() >= 0.9 * model.support_.sum()
+
+
+# -- large data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nothing_is_small(monkeypatch):
+    """Every table counts as large, samples of it too, as happens from some 700 columns on."""
+    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 100)
+
+
+@pytest.mark.parametrize("kind", ["sampled", "given labels"])
+def test_large_tables(nothing_is_small, kind):
+    X, y = datasets.simulate(2500, mu=2.5, random_state=7)
+    model = SparseFisherEM(3, init=y if kind == "given labels" else "kmeans", random_state=0).fit(X)
+    assert list(np.flatnonzero(model.support_)) == [0, 1, 2, 3, 4]
+    assert accuracy(y, model.labels_) > 0.98
+    if kind == "given labels":  # groups keep their numbers
+        assert (y == model.labels_).mean() > 0.98
+
+
+def test_large_tables_with_more_columns_than_rows(nothing_is_small):
+    """The variables are selected, not the coordinates of the row space."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    X = rng.normal(size=(60, 200))
+    X[:, 100:110] += 3 * rng.normal(size=(3, 10))[labels]
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    assert model.support_[100:110].sum() == model.support_.sum()
+    assert accuracy(labels, model.labels_) == 1
 
 
 # -- the pool of other partitions ------------------------------------------------------------------------------------

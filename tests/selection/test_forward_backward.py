@@ -188,6 +188,17 @@ def test_constant_and_duplicated_columns(p):
     assert not {p + 3, p + 4} & set(wider)
 
 
+def test_what_is_left_of_a_copy_is_rounding_and_gains_nothing():
+    """Also where the residue of a near copy, a thousandth of its spread, would name the groups."""
+    Y, labels = table(7, n=100, K=3)
+    p = Y.shape[1]
+    copies = np.column_stack([Y, 3 * Y[:, 0] - 1, Y[:, 0] + 1e-3 * (labels + 0.1 * Y[:, 1])])
+    selector = Selector(partition(copies, labels), np.eye(3))
+    selector.reset([0])
+    assert np.isneginf(selector.gains()[p:]).all()
+    assert np.isfinite(selector.conditional_gains()[1:p]).all()
+
+
 def test_a_column_that_is_the_label_has_a_finite_gain():
     """It has no variance within the groups: nothing that is computed from it may overflow."""
     Y, labels = table(5, n=100, K=2)

@@ -139,15 +139,20 @@ def fit_automatic(problem: Problem, spec: Specification, model) -> Chosen:
     """The dense fit with its model (given or chosen), then the variables and the groups that they make."""
     assert isinstance(spec.family, DLMFamily)
     dense_spec = replace(spec, family=replace(spec.family, sparse=None))
-    if is_large(problem):
-        return _continued(problem, dense_spec, model)
-    dense = _dense(problem, dense_spec, model)
+    # rows of their row space have no variables to choose from in a sample, and a given partition is one of all rows
+    sampled = is_large(problem) and problem.rows is problem.given and isinstance(spec.init, str)
+    return (_continued if sampled else _found)(problem, dense_spec, model)
+
+
+def _found(problem: Problem, spec: Specification, model) -> Chosen:
+    """The same on these rows, however many."""
+    dense = _dense(problem, spec, model)
     if spec.n_clusters == 1:
         return dense
     pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
     with problem.rows.threads():
-        best = _Run(problem, dense_spec, dense, pool).best()
-    return dense if best is None else _with(dense, best, model, problem, dense_spec)
+        best = _Run(problem, spec, dense, pool).best()
+    return dense if best is None else _with(dense, best, model, problem, spec)
 
 
 def _dense(problem: Problem, spec: Specification, model) -> Chosen:
@@ -168,7 +173,7 @@ def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specifi
 def _continued(problem: Problem, spec: Specification, model) -> Chosen:
     """Large data: variables and groups are found on a sample of the rows, and fitted to all of them from there."""
     small = sample_problem(problem, check_random_state(spec.random_state))
-    found = fit_automatic(small, spec, model)
+    found = _found(small, spec, model)  # with many columns a sample is large, too
     solution = found.fit.solution
     axes = solution.axes
     support = np.arange(problem.p) if axes.sparse is None else np.flatnonzero(axes.sparse.any(axis=1))
