@@ -29,10 +29,14 @@ class _Conditional:
         self.diagonal, self.given = diagonal, diagonal.copy()
         self.factor = np.zeros((len(diagonal), 0))
 
+    def explains(self, j: int) -> bool:
+        """Whether nothing is left of variable j given S: conditioning on it as well would divide by rounding errors."""
+        return bool(self.given[j] <= _ROUNDING * self.diagonal[j])
+
     def sweep(self, j: int, column: np.ndarray) -> None:
         """Condition on variable j, whose column (p) of the matrix is given."""
         rest = column - self.factor @ self.factor[j]
-        new = rest / np.sqrt(max(rest[j], np.finfo(float).tiny))
+        new = rest / np.sqrt(self.given[j])
         self.factor = np.column_stack([self.factor, new])
         self.given = np.maximum(self.given - new**2, 0)
 
@@ -62,12 +66,14 @@ class Selector:
 
     def add(self, j: int) -> None:
         """Take variable j into S."""
+        self.support.append(int(j))
+        if self._all.explains(j) or self._groups.explains(j):
+            return
         column = self.partition.scatter.column(j)
         self._all.sweep(j, column)
         within = column - self.between @ self.between[j]
         within[j] = self.within[j]  # not below rounding
         self._groups.sweep(j, within)
-        self.support.append(int(j))
 
     def _price(self, m: int) -> float:
         return price(self.partition.n, self.partition.p, self.rank, m)

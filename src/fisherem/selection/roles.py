@@ -36,20 +36,23 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
     share : the share of Fisher's criterion of S that is lost without it, or gained with it
     explained_by : for redundant variables, the selected ones that explain them most
     """
-    rank = max(1, judge(partition, support).rank) if len(support) else partition.n_clusters - 1
+    # more variables than the rows can tell apart explain each other: leaving out one loses nothing
+    explicable = 0 < len(support) <= partition.n - partition.n_clusters
+    rank = max(1, judge(partition, support).rank) if explicable else partition.n_clusters - 1
     selector = Selector(partition, partition.directions(support, rank))
     selector.reset([int(j) for j in support])
     role = _roles(partition, selector, support, rank)
     gain = selector.conditional_gains()
-    if len(support):
+    if explicable:
         gain[np.array(selector.support)] = selector.losses()
     alone = np.where(np.isfinite(selector.alone), selector.alone, 0.0)
     between = (partition.H**2).sum(axis=1)
     total = np.maximum(partition.scatter.variances(), np.finfo(float).tiny)
-    coefficients, share = _fisher_shares(partition, support)
-    redundant = role == "redundant"
+    shown = support if explicable else support[:0]
+    coefficients, share = _fisher_shares(partition, shown)
+    redundant = (role == "redundant") & explicable
     explained = [
-        _named(coefficients[:, j], partition, support, names) if redundant[j] else "" for j in range(partition.p)
+        _named(coefficients[:, j], partition, shown, names) if redundant[j] else "" for j in range(partition.p)
     ]
     return pd.DataFrame(
         {
