@@ -96,22 +96,21 @@ def test_table_2_is_mean_and_deviation_of_the_replications():
     plan = replace(QUICK, replications=3)
     records, rng = {}, np.random.default_rng(0)
     for job in table2.jobs(plan):
-        one = {c: {"error": rng.random(), "n_variables": int(rng.integers(25))} for c in protocols.PATH_CRITERIA}
-        records[job] = {"seconds": 1.0} | (one if job.arguments[2] in SPARSE else one["selection"])
+        records[job] = {"seconds": 1.0, "error": rng.random(), "n_variables": int(rng.integers(25))}
     assert len(records) == 4 * 3 * (4 + 1 + 3)
     lost = next(job for job in records if job.arguments == (300, 1.7, "Clustvarsel", 1))
     records[lost] = {"seconds": 600.0, "failed": "not finished within 600 s"}
-    found = table2.table(plan, records).set_index(["n", "mu", "method", "criterion"])
+    found = table2.table(plan, records).set_index(["n", "mu", "method"])
     at = (30, 0.6, "sparseFEM-2")
-    mine = [records[j]["penalised"]["error"] for j in records if j.arguments[:3] == at]
-    row = found.loc[(*at, "penalised")]
+    mine = [records[j]["error"] for j in records if j.arguments[:3] == at]
+    row = found.loc[at]
     assert row["error"] == pytest.approx(sum(mine) / 3)
     assert row["error_sd"] == pytest.approx(np.sqrt(np.sum((np.array(mine) - sum(mine) / 3) ** 2) / 2))
     assert row["difference"] == pytest.approx(sum(mine) / 3 - 0.48)
-    assert found.loc[(300, 1.7, "Clustvarsel", "own"), "replications"] == 2
+    assert found.loc[(300, 1.7, "Clustvarsel"), "replications"] == 2
     call = [records[j]["n_variables"] for j in records if j.arguments[:3] == (300, 0.6, DEFAULT)]
-    assert found.loc[(300, 0.6, DEFAULT, "own"), "variables"] == pytest.approx(sum(call) / 3)
-    assert found.loc[(30, 1.7, "sparseFEM-1", "selection"), "full_error"] == 0.143  # version 0.1's
+    assert found.loc[(300, 0.6, DEFAULT), "variables"] == pytest.approx(sum(call) / 3)
+    assert found.loc[(30, 1.7, "sparseFEM-1"), "full_error"] == 0.143  # version 0.1's
     text = markdown(table2.shown(found.reset_index()))
     assert "not finished within 600 s" in text
     assert text.count("the best possible rule") == 4
@@ -126,15 +125,11 @@ def test_a_replication_is_what_a_user_would_get(means):
 
     record = protocols.simulated_search(300, 1.7, "sparseFEM-1", means, 3)
     X, y = datasets.simulate(300, 1.7, random_state=3)
-    for criterion in protocols.PATH_CRITERIA:
-        search = ModelSearch(
-            SparseFisherEM(means=means, sparsity=1.0, random_state=3), n_clusters=[3], models=["AkB"],
-            path_criterion=criterion, progress=False,
-        ).fit(X)  # fmt: skip
-        assert record[criterion]["error"] == pytest.approx(1 - accuracy(y, search.labels_))
-        assert record[criterion]["n_variables"] == search.support_.sum()
-    assert record["selection"]["error"] <= 0.08
-    assert record["selection"]["n_variables"] == 5
+    estimator = SparseFisherEM(means=means, sparsity=1.0, random_state=3)
+    search = ModelSearch(estimator, n_clusters=[3], models=["AkB"], progress=False).fit(X)
+    assert record["error"] == pytest.approx(1 - accuracy(y, search.labels_))
+    assert record["n_variables"] == search.support_.sum() == 5
+    assert record["error"] <= 0.08
 
 
 def test_the_default_call_finds_the_five_variables():

@@ -9,7 +9,7 @@ from .jobs import Job
 from .methods import DEFAULT, rivals
 from .paper import BAYES_ERRORS, EARLIER_TABLE_2, SPARSE, TABLE_2
 from .plan import Plan
-from .protocols import PATH_CRITERIA, simulated, simulated_call, simulated_search
+from .protocols import simulated, simulated_call, simulated_search
 from .written import cell, signed
 
 __all__ = ["jobs", "shown", "table"]
@@ -19,14 +19,8 @@ __all__ = ["jobs", "shown", "table"]
 _NOT_PRINTED = ((np.nan, np.nan), (np.nan, np.nan))
 
 
-def _cases():
-    """(n, mu, method, criterion) of every row."""
-    for n, mu in TABLE_2:
-        for method in (*rivals(), DEFAULT):
-            yield n, mu, method, "own"
-        for criterion in PATH_CRITERIA:
-            for method in SPARSE:
-                yield n, mu, method, criterion
+def _methods() -> list[str]:
+    return [*rivals(), *SPARSE, DEFAULT]
 
 
 def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
@@ -38,26 +32,25 @@ def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
 def jobs(plan: Plan) -> list[Job]:
     """One job per setting, method and replication; large settings first, so that no core waits at the end."""
     settings = sorted(TABLE_2, reverse=True)
-    rows = [*rivals(), DEFAULT, *SPARSE]
-    return [_job(*at, method, seed, plan) for at in settings for method in rows for seed in plan.replication_seeds()]
+    return [
+        _job(*at, method, seed, plan) for at in settings for method in _methods() for seed in plan.replication_seeds()
+    ]
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """One row per setting, method and criterion: means and deviations over the replications, and the paper's.
+    """One row per setting and method: means and deviations over the replications, and the paper's.
 
     `full_...` are version 0.1's, with full means.
     """
     rows = []
-    for n, mu, method, criterion in _cases():
+    for n, mu, method in ((*at, method) for at in TABLE_2 for method in _methods()):
         all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
         found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
         done = [r for r in found if "failed" not in r]
-        results = [r.get(criterion, r) for r in done]
         (error, error_sd), (variables, variables_sd) = TABLE_2[n, mu].get(method, _NOT_PRINTED)
-        earlier = EARLIER_TABLE_2[n, mu] if criterion == PATH_CRITERIA[0] else {}
-        (full, full_sd), (full_variables, full_variables_sd) = earlier.get(method, _NOT_PRINTED)
+        (full, full_sd), (full_variables, full_variables_sd) = EARLIER_TABLE_2[n, mu].get(method, _NOT_PRINTED)
         row = {
-            "n": n, "mu": mu, "method": method, "criterion": criterion,
+            "n": n, "mu": mu, "method": method,
             "paper_error": error, "paper_error_sd": error_sd,
             "paper_variables": variables, "paper_variables_sd": variables_sd,
             "full_error": full, "full_error_sd": full_sd,
@@ -65,14 +58,15 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
             "replications": len(done), "reason": "; ".join(sorted({r["failed"] for r in found if "failed" in r})),
         }  # fmt: skip
         for name, key in (("error", "error"), ("variables", "n_variables")):
-            values = [r[key] for r in results]
+            values = [r[key] for r in done]
             row[name] = np.mean(values) if values else np.nan
             row[f"{name}_sd"] = np.std(values, ddof=1) if len(values) > 1 else np.nan
-        row["difference"] = row["error"] - error
         row["seconds"] = np.mean([r["seconds"] for r in done]) if done else np.nan
         row["bayes_error"] = BAYES_ERRORS[mu]
         rows.append(row)
-    return pd.DataFrame(rows)
+    numbers = pd.DataFrame(rows)
+    numbers["difference"] = numbers["error"] - numbers["paper_error"]
+    return numbers
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +81,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             (
                 setting,
-                r["method"] if r["criterion"] != "penalised" else f"{r['method']}, literal BIC",
+                r["method"],
                 cell(r["paper_error"], r["paper_error_sd"], 2),
                 cell(r["error"], r["error_sd"]) + (f" ({r['reason']})" if r["reason"] else ""),
                 signed(r["difference"]),
