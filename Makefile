@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PART ?= all
 
-.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale clean
+.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-noise clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -47,6 +47,10 @@ reproduce: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/core.py
 
+# The README's table: the default calls beside sparse k-means and k-means.
+bench-default: $(VENV)/installed
+	$(BIN)/python benchmarks/default_call.py
+
 bench-search: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
 
@@ -58,6 +62,10 @@ bench-images: $(VENV)/installed
 
 bench-scale: $(VENV)/installed
 	$(BIN)/python benchmarks/scale.py
+
+# Noise variables, for docs/noise.md and its picture; goes on where it stopped.
+bench-noise: $(VENV)/installed
+	$(BIN)/python benchmarks/noise.py --publish
 
 clean:
 	rm -rf $(VENV) out build dist docs/_build docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache
