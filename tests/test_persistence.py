@@ -72,7 +72,7 @@ def test_files_of_this_version_stay_readable():
 
 def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
     model = SparseFisherEM(random_state=0).fit(frame)
-    del model.axis_weights
+    del model.axis_weights, model.roles_
     path = tmp_path / "old.skops"
     skops.io.dump({"format": 1, "fisherem": "0.0.9", "model": model}, path)
     assert load(path).axis_weights == "equal"

@@ -13,7 +13,7 @@ from fisherem.plots import ProjectionDisplay
 @pytest.fixture
 def fitted(wine):
     X, _ = wine
-    return SparseFisherEM(3, random_state=0, sparsity=0.2).fit(X), X
+    return SparseFisherEM(3, random_state=0).fit(X), X
 
 
 def test_projection_holds_what_it_shows(fitted):
@@ -64,8 +64,9 @@ def test_demo(tmp_path, capsys):
     out = capsys.readouterr().out
     assert path.stat().st_size > 10_000
     X, _ = datasets.load("wine", as_frame=True)
-    named = [c for c in X.columns if c in out]
+    named = [c for c in X.columns if f"  {c} " in out]  # a line of its own, with loadings and means
     assert 2 <= len(named) <= 5
+    assert "add nothing to the 5: ash, " in out
     assert "BIC" in out
     assert "group 1 with" in out
     assert "group 0" not in out
@@ -154,10 +155,10 @@ def test_profiles_are_means_in_standard_deviations(fitted, wine):
 
     model, X = fitted
     plain = ProfilesDisplay.from_estimator(model)
-    np.testing.assert_array_equal(plain.values, model.means_)
+    np.testing.assert_array_equal(plain.values, model.group_means_)
     np.testing.assert_array_equal(plain.selected, model.support_)
     moved = ProfilesDisplay.from_estimator(model, X)
-    np.testing.assert_allclose(moved.values * X.std(axis=0) + X.mean(axis=0), model.means_)
+    np.testing.assert_allclose(moved.values * X.std(axis=0) + X.mean(axis=0), model.group_means_)
     constant = np.column_stack([X, np.full(len(X), 7.3)])
     with pytest.warns(UserWarning, match="constant"):
         other = FisherEM(3, random_state=0, n_init=1).fit(constant)

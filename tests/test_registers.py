@@ -366,7 +366,7 @@ def test_a_writer(frame, data, tmp_path):
         write_all(tmp_path / "search", search, search.best_estimator_, Read, frame)
         assert {path.name for path in (tmp_path / "search").iterdir()} == usual | {"sizes.txt", "results.csv"}
         fitted("fit", data, "-k", 3, "-o", tmp_path / "out")
-        assert {path.name for path in (tmp_path / "out").iterdir()} == usual | {"sizes.txt"}
+        assert {path.name for path in (tmp_path / "out").iterdir()} == usual | {"sizes.txt", "roles.csv"}
 
 
 def test_a_writer_that_fails_leaves_no_file(frame, tmp_path):

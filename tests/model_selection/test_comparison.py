@@ -80,7 +80,7 @@ def test_columns_without_names_are_counted_from_1(wine):
 
 def test_every_registered_method_is_there():
     assert list(methods()) == [
-        "FisherEM", *(f"SparseFisherEM {step}" for step in SPARSE_STEPS), *RIVALS
+        "FisherEM", "SparseFisherEM", *(f"SparseFisherEM {step}" for step in SPARSE_STEPS), *RIVALS
     ]  # fmt: skip
 
 

@@ -120,9 +120,9 @@ def test_starts_are_shared_between_models(simulated, monkeypatch):
 def test_selection_likelihood_is_that_of_common_means(wine):
     """Against the mixture density written out, with one mean for all groups on the variables not selected."""
     X, _ = wine
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = SparseFisherEM(3, means="full", sparsity=0.1, random_state=0).fit(X)
     search = ModelSearch(
-        SparseFisherEM(random_state=0),
+        SparseFisherEM(means="full", sparsity=0.1, random_state=0),
         n_clusters=[3],
         models=["DkBk"],
         sparsities=[0.1],
@@ -146,16 +146,20 @@ def test_selection_likelihood_is_that_of_common_means(wine):
     np.testing.assert_allclose(row["selection_bic"], likelihood - parameters / 2 * np.log(178), rtol=1e-4)
 
 
-def test_selection_likelihood_in_the_wide_case():
+@pytest.mark.parametrize("means", ["latent", "full"])
+def test_selection_likelihood_in_the_wide_case(means):
     rng = np.random.default_rng(0)
     labels = np.arange(40) % 3
     X = rng.normal(size=(40, 60))
     X[:, :6] += 3 * rng.normal(size=(3, 6))[labels]
-    search = ModelSearch(SparseFisherEM(random_state=0), n_clusters=[3], models=["AkB"], n_jobs=1).fit(X)
+    estimator = SparseFisherEM(means=means, sparsity=0.1, random_state=0)
+    search = ModelSearch(estimator, n_clusters=[3], models=["AkB"], n_jobs=1).fit(X)
     r = search.results_
     dense = r[r["sparsity"] == 1]
-    # nothing is masked in a dense fit
-    expected = dense["log_likelihood"] - selection_parameters(MODELS["AkB"], 3, 60, 2, 0, 60) / 2 * np.log(40)
+    # nothing is masked in a dense fit; with means inside the axes nothing needs to be
+    full = selection_parameters(MODELS["AkB"], 3, 60, 2, 0, 60)
+    parameters = full if means == "full" else dense["n_parameters"]
+    expected = dense["log_likelihood"] - parameters / 2 * np.log(40)
     np.testing.assert_allclose(dense["selection_bic"], expected, rtol=1e-8)
     assert (search.support_[:6].sum()) >= 4
     assert search.support_.sum() <= 20
@@ -194,7 +198,7 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
         ({"n_clusters": [2, 300]}, "n_clusters=300 must be smaller than the number of rows"),
         ({"models": []}, "models is empty"),
         ({"models": ["DB", "XY"]}, "unknown model 'XY'"),
-        ({"criterion": "waic"}, "criterion must be one of 'bic', 'icl', 'aic'; got 'waic'"),
+        ({"criterion": "waic"}, "criterion must be one of 'bic', 'icl', 'aic', 'c'; got 'waic'"),
         ({"path_criterion": "cv"}, "path_criterion must be one of"),
         ({"sparsities": []}, "sparsities is empty"),
         ({"sparsities": [0.5, 2]}, r"\(0, 1\]"),
@@ -349,7 +353,7 @@ def test_simulation_number_of_groups_and_variables(seed):
 def test_selected_likelihood_of_a_dense_fit_is_its_own(wine):
     from fisherem.em.multistart import fit
 
-    model = FisherEM(3, random_state=0, n_init=1, tol=1e-10, max_iter=500)
+    model = FisherEM(3, means="full", random_state=0, n_init=1, tol=1e-10, max_iter=500)
     problem = prepare(wine[0], ridge=1e-3)
     spec = specification(model, 178, 13)
     dense, _ = fit(problem, spec)

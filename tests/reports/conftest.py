@@ -15,7 +15,7 @@ def wines():
 
 @pytest.fixture(scope="session")
 def three(wines):
-    return SparseFisherEM(3, sparsity=0.2, random_state=0, n_init=2).fit(wines[0])
+    return SparseFisherEM(3, random_state=0, n_init=2).fit(wines[0])
 
 
 @pytest.fixture(scope="session")

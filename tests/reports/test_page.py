@@ -217,7 +217,7 @@ def test_wide_data(blobs):
     assert profile.values.shape == (3, 400)
     assert (profile.first[0], profile.last[-1]) == (0, 19_999)
     np.testing.assert_array_equal(profile.first[1:], profile.last[:-1] + 1)
-    z = (model.means_ - X.mean(axis=0)) / X.std(axis=0)
+    z = (model.group_means_ - X.mean(axis=0)) / X.std(axis=0)
     for i in (0, 137, 399):
         inside = slice(profile.first[i], profile.last[i] + 1)
         assert profile.selected[i] == model.support_[inside].any()

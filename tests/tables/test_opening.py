@@ -262,7 +262,7 @@ def test_a_selector_opens_its_file_once(big, monkeypatch, memory):
         return reader.streamed(path)
 
     monkeypatch.setitem(READERS._entries, ".npy", Reader(streamed=counted))
-    selector = SelectDiscriminative(SparseFisherEM(3, sparsity=0.4, random_state=0, n_init=1, memory=memory))
+    selector = SelectDiscriminative(SparseFisherEM(3, sparsity=0.1, random_state=0, n_init=1, memory=memory))
     selector.fit(folder / "big.npy")
     assert len(opened) == 1
     support = selector.get_support()
