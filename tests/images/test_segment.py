@@ -21,12 +21,18 @@ def mars():
     return scene, segment(scene.cube, 5)
 
 
-@pytest.mark.parametrize("method", ["svd", "two-step"])
-def test_demo_scene_is_recovered_by_few_bands_inside_features(mars, method):
+def test_demo_scene_is_recovered_by_few_bands_inside_features(mars):
     scene, found = mars
-    assert found.model.method == "svd"  # the default
-    found = found if method == "svd" else segment(scene.cube, 5, method=method)
-    assert agreement(scene.truth, found.labels) >= 0.9
+    assert (found.model.method, found.model.sparsity) == ("svd", "auto")  # the default
+    assert agreement(scene.truth, found.labels) >= 0.98
+    assert 5 <= found.support.sum() <= 30
+    assert scene.informative_bands[found.support].mean() >= 0.9
+
+
+def test_a_given_share_keeps_the_number_of_bands_small(mars):
+    scene, _ = mars
+    found = segment(scene.cube, 5, sparsity=0.1)
+    assert agreement(scene.truth, found.labels) >= 0.8  # so few bands do not carry five classes
     assert 5 <= found.support.sum() <= 15
     assert scene.informative_bands[found.support].all()
 
@@ -62,7 +68,7 @@ def test_it_is_the_estimator_on_the_normalised_pixels(scene):
 
 
 def test_a_range_of_groups_is_searched(scene):
-    found = segment(scene.cube, range(2, 5), model="AkB", criterion="icl", n_jobs=1)
+    found = segment(scene.cube, range(2, 5), model="AkB", sparsity=0.1, criterion="icl", n_jobs=1)
     assert found.n_clusters in (2, 3, 4)
     assert set(found.search.results_["n_clusters"]) == {2, 3, 4}
     dense = found.search.results_.query("method == 'dense'")

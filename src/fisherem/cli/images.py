@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .choices import Model, Registered
+from .choices import Model, Registered, Share
 from .common import InputError, cluster_range, friendly, quiet_warnings
 from .options import json_option, quiet_option
 
@@ -17,8 +17,8 @@ __all__ = ["segment"]
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
 @click.option("-k", "--clusters", callback=cluster_range, required=True, help="Number of groups, or 2:8 to choose.")
-@click.option("--sparsity", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
-              help="Share of the l1 norm; 1 is dense.")  # fmt: skip
+@click.option("--sparsity", type=Share(), default="auto", show_default=True,
+              help="auto finds the bands with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="AkjB", show_default=True)
 @click.option("--method", type=Registered("em.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")

@@ -50,7 +50,7 @@ def _on_rows(problem, n_clusters: int, rng: np.random.RandomState, partitions) -
         return [Centres(m @ Z / np.maximum(m.sum(axis=1, keepdims=True), 1)) for m in member]
     rows = problem.given.everything()
     chosen, _, index = distinct_rows(rows, problem.rows.weights)
-    Z = rows[chosen].astype(float)
+    Z = np.ascontiguousarray(rows[chosen], float)
     return [np.where(index >= 0, labels[index], 0) for labels in partitions(Z - Z.mean(axis=0))]
 
 

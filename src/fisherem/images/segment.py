@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def segment(
     *,
     model="AkjB",
     method: str | None = "svd",
-    sparsity=0.1,
+    sparsity: Any = "auto",
     spatial: float | str = 0,
     neighbours: int = 4,
     bands=None,
@@ -45,10 +46,10 @@ def segment(
     ----------
     source : Cube, array (rows x columns x bands) or path of a file that `read` knows
     n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
-    model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. With several
-        n_clusters, sparsity "auto" chooses it too, and model may be a list. The default method is "svd" (Algorithm 3):
+    model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
+        are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
-        the next
+        the next. With several n_clusters "auto" chooses along the sparsity path, and model may be a list
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8

@@ -103,7 +103,7 @@ class _Run:
     def _robust(self, candidate: Candidate) -> float:
         """C on normal scores of the selected columns."""
         given, support = self.problem.given, candidate.support
-        values = given.everything()[:, support].astype(float)
+        values = np.ascontiguousarray(given.everything()[:, support], float)
         weights = np.ones(given.n) if given.weights is None else given.weights
         scores = _normal_scores(values, weights)
         member = (candidate.labels == np.arange(self.spec.n_clusters)[:, None]) * weights

@@ -44,7 +44,8 @@ class Pool:
         given = self.problem.given
         rows = given.everything()
         chosen, _, self._index = distinct_rows(rows, given.weights)
-        self._rows = rows[chosen].astype(float) - rows[chosen].mean(axis=0, dtype=float)
+        kept = np.ascontiguousarray(rows[chosen], float)  # the order in memory must not show in the last digits
+        self._rows = kept - kept.mean(axis=0)
 
     def _spread(self, labels: np.ndarray) -> np.ndarray:
         """Labels of all rows from those of the distinct ones; rows of weight 0 are in group 0."""
