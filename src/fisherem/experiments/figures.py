@@ -58,7 +58,10 @@ def draw(plan: Plan, records: dict[Job, dict], folder: Path, bar) -> dict[str, s
                 _projection(plan, name),
             )
         )
-        what = f"{name}: the criteria and the loadings along the sparsity path (two-step, model {_PATH_MODEL})."
+        what = (
+            f"{name}: the criteria and the loadings along the sparsity path (two-step, model {_PATH_MODEL}). With the "
+            "means inside the axes the two criteria are the same."
+        )
         tasks.append((f"path-{name}.png", what, _path(plan, name)))
     if _DIGITS in names:
         tasks += [
