@@ -18,12 +18,14 @@ def wide(n=60, p=20_000, informative=400, seed=0):
     return X, labels
 
 
+@pytest.mark.parametrize("means", ["latent", "full"])
 @pytest.mark.parametrize("method", SPARSE_STEPS)
-def test_sixty_by_twenty_thousand(method):
+def test_sixty_by_twenty_thousand(method, means):
     X, y = wide()
-    SparseFisherEM(3, random_state=0, method=method).fit(X[:, :100])
+    options = {"means": means, "sparsity": 0.02, "method": method}
+    SparseFisherEM(3, random_state=0, **options).fit(X[:, :100])
     tracemalloc.start()
-    model = SparseFisherEM(3, sparsity=0.02, method=method, random_state=0).fit(X)
+    model = SparseFisherEM(3, random_state=0, **options).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 7 * X.nbytes  # and so far from 20,000 x 20,000
@@ -33,13 +35,33 @@ def test_sixty_by_twenty_thousand(method):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_sixty_by_twenty_thousand_with_chosen_variables():
+    X, y = wide()
+    tracemalloc.start()
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * X.nbytes
+    assert accuracy(y, model.labels_) == 1
+    assert not model.support_[400:].any()
+    assert (model.roles_["role"][400:] == "noise").mean() > 0.99
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 @pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_lymphoma(real_table, method):
     X, y = real_table("lymphoma")
     assert X.shape == (62, 4026)
-    model = SparseFisherEM(3, method=method, sparsity=0.05, random_state=0).fit(X)
+    model = SparseFisherEM(3, means="full", method=method, sparsity=0.05, random_state=0).fit(X)
     assert model.support_.sum() < 200
     assert accuracy(y, model.labels_) >= 0.9
+
+
+def test_lymphoma_with_chosen_genes(real_table):
+    X, y = real_table("lymphoma")
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    assert 2 <= model.support_.sum() <= 10
+    assert accuracy(y, model.labels_) >= 0.96
 
 
 def test_wide_and_tall_paths_agree():
