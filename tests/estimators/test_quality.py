@@ -23,7 +23,7 @@ def loaded(name, request):
     return request.getfixturevalue("real_table")(name)
 
 
-# Measured with seeds 0 to 2, where no two were further apart than 0.04; the bounds are a little below the lowest. Zoo is
+# Measured with seeds 0 to 2, no two further apart than 0.04; the bounds are a little below the lowest. Zoo is
 # the one table where the default call stays below its k-means start (0.82).
 @pytest.mark.filterwarnings("ignore:constant columns:UserWarning")
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_variables_and_profile(three, wines):
     for k in range(3):
         expected = X.loc[three.labels_ == k, first.name].quantile([0.05, 0.25, 0.5, 0.75, 0.95])
         np.testing.assert_allclose(first.quantiles[k], expected)
-    z = (three.means_ - X.mean().to_numpy()) / X.std(ddof=0).to_numpy()
+    z = (three.group_means_ - X.mean().to_numpy()) / X.std(ddof=0).to_numpy()
     np.testing.assert_allclose(content.profile.values, z)
     np.testing.assert_array_equal(content.profile.selected, three.support_)
 
@@ -143,7 +143,7 @@ def test_files_count_groups_from_1(three, wines):
     np.testing.assert_array_equal(labels["cluster"], three.labels_ + 1)
     table = variables_table(three, X.columns)
     assert list(table.columns) == ["name", "loading1", "loading2", "selected", "mean1", "mean2", "mean3"]
-    np.testing.assert_array_equal(table["mean1"], three.means_[0])
+    np.testing.assert_array_equal(table["mean1"], three.group_means_[0])
 
 
 def test_a_search_says_how_it_chose(search, wines):

@@ -59,7 +59,7 @@ def test_uncertainty_gets_brighter(found):
 def test_it_says_what_was_found_and_left_out(found):
     text = Reader(render_image(build_image(found, title="Crater"))).all_text
     assert "Crater" in text
-    assert f"told apart by {found.support.sum()} of 60 bands" in text
+    assert f"made by {found.support.sum()} of 60 bands" in text
     assert f"{(found.labels < 0).sum()} masked pixels are left empty" in text
     assert "4 bands in the bad-band list" in text
     assert "each pixel divided by its norm" in text
