@@ -31,6 +31,11 @@ MEANS = tuple(means.value for means in Means)
 _DISCRIMINANT = {"latent": "svd", "full": "orthonormal"}
 
 
+def _is(init, name: str) -> bool:
+    """Whether `init`, a name or an array, is that name."""
+    return isinstance(init, str) and init == name
+
+
 @public
 class FisherEM(FittedDLM, BaseEstimator):
     """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
@@ -222,12 +227,13 @@ class FisherEM(FittedDLM, BaseEstimator):
             variance_floor=self.variance_floor,
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
-            adaptive_axes=latent and self.n_axes is None,
+            # a random partition separates nothing yet: it cannot say which axes carry something
+            adaptive_axes=latent and self.n_axes is None and not _is(self.init, "random"),
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)
         # the likelihood chooses badly among k-means runs (usps358: 0.57 preferred to 0.93), their inertia does not
-        first = latent and self.init == "kmeans" if isinstance(self.init, str) else False
+        first = latent and _is(self.init, "kmeans")
         return Specification(family, settings, init, self.n_init, self.random_state, first)
 
     @property
