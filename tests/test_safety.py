@@ -199,6 +199,31 @@ def test_collinear_columns_need_the_ridge(frame):
     assert SparseFisherEM(3, random_state=0).fit(frame).labels_.shape == (150,)
 
 
+@pytest.mark.parametrize("given", [{"ridge": 0.01, "n_axes": 2}, {"ridge": 0.01}, {"n_axes": 1}, {"ridge": 0}])
+def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
+    model = SparseFisherEM(3, random_state=0, **given).fit(frame)
+    assert model.support_.any()
+    assert model.loadings_.shape[1] <= given.get("n_axes", 2)
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+
+
+def test_large_tables_of_one_group_and_samples_without_a_fit(monkeypatch):
+    from fisherem.em import starts
+    from fisherem.em.multistart import FitError
+    from fisherem.selection import automatic
+
+    def hopeless(problem, rng):
+        raise FitError("not this sample")
+
+    X, _ = datasets.simulate(6000, 1.7, random_state=0)
+    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 80_000)
+    assert not SparseFisherEM(1).fit(X).support_.any()
+    monkeypatch.setattr(automatic, "sample_problem", hopeless)
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    dense = FisherEM(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, dense.labels_)
+
+
 def test_not_converging_is_a_warning_with_the_limit(frame):
     from sklearn.exceptions import ConvergenceWarning
 

@@ -71,13 +71,15 @@ class DLMFamily(Family):
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
         """The ridge and the axes that the partition in the states asks for."""
-        if not (self.adaptive_ridge or self.adaptive_axes) or self.n_clusters == 1 or self.frozen is not None:
+        if self.n_clusters == 1 or self.frozen is not None:
+            return problem, self
+        if self.subset is not None:
+            return problem, replace(self, subset=self._with_scatter(problem, states))
+        if not (self.adaptive_ridge or self.adaptive_axes):
             return problem, self
         weights, _, between = between_of(problem, states)
         if (weights <= 0).any():
             return problem, self  # the loop says which group has no rows
-        if self.subset is not None:
-            return problem, replace(self, subset=self._with_scatter(problem, states))
         if self.adaptive_ridge:
             problem = problem.with_ridge(automatic_ridge(problem, states))
             between = Between(between.H, problem.scatter.solve(between.H), problem.scatter)

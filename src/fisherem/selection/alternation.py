@@ -51,7 +51,7 @@ def fit_subset(
 ) -> Fit | None:
     """Fisher-EM with loadings on `support` only, from labels; None if it failed or lost a group."""
     assert isinstance(spec.family, DLMFamily)
-    d = max(1, min(d, len(support), problem.p - 1))
+    d = max(1, min(d, spec.family.d, len(support), problem.p - 1))  # no more than `n_axes` either
     family = replace(spec.family, model=MODELS[model], sparse=None, subset=Subset(support), d=d)
     states = problem.start_states(labels, spec.n_clusters)
     try:

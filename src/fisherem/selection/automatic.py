@@ -141,7 +141,12 @@ def fit_automatic(problem: Problem, spec: Specification, model) -> Chosen:
     dense_spec = replace(spec, family=replace(spec.family, sparse=None))
     # rows of their row space have no variables to choose from in a sample, and a given partition is one of all rows
     sampled = is_large(problem) and problem.rows is problem.given and isinstance(spec.init, str)
-    return (_continued if sampled else _found)(problem, dense_spec, model)
+    if not sampled or spec.n_clusters == 1:
+        return _found(problem, dense_spec, model)
+    try:
+        return _continued(problem, dense_spec, model)
+    except FitError:  # the sample lacks what the rows have
+        return _dense(problem, dense_spec, model)
 
 
 def _found(problem: Problem, spec: Specification, model) -> Chosen:
