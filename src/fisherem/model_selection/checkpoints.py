@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -20,21 +19,68 @@ from ..em.family import Family
 from ..em.loop import Fit
 from ..em.problem import Problem
 from ..em.stopping import Stop
+from ..rows.base import Rows
+from ..rows.blocks import Block, BlockState, kernel
 
 __all__ = ["Store", "fingerprint"]
 
-_FORMAT = 2
+_FORMAT = 3
+# The finalizer of MurmurHash3: every bit of a word changes half of the bits that come out. Signs and exponents stand in
+# the highest bits of a double, so a plain sum or product of the words would let two changed signs cancel.
+_SHIFT, _FACTORS = np.uint64(33), (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 def fingerprint(problem: Problem, settings: str) -> str:
-    """What a fit depends on: the data (through their moments and a few rows) and the settings."""
+    """What a fit depends on: every value of the rows and their weights, in their places, and the settings.
+
+    It does not depend on where the rows live, how they are cut into blocks, or how many threads read them.
+    """
     digest = hashlib.sha256()
     given = problem.given
-    digest.update(json.dumps([_FORMAT, (given.n, given.p), str(given.dtype), problem.weight, settings]).encode())
-    some = given.take(np.arange(0, given.n, max(1, given.n // 100)))
-    for array in (problem.centre, problem.scatter.gram.diagonal(), some):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps([_FORMAT, (given.n, given.p), str(given.dtype), settings]).encode())
+    digest.update(_hash_of_rows(given).tobytes())
+    if given.weights is not None:
+        digest.update(np.ascontiguousarray(given.weights, float).tobytes())
+    if problem.prior is not None:
+        digest.update(repr((problem.prior.mask.shape, problem.prior.strength, problem.prior.steps)).encode())
+        digest.update(np.packbits(problem.prior.mask).tobytes())
     return digest.hexdigest()
+
+
+def _hash_of_rows(rows: Rows) -> np.ndarray:
+    """sum_i mix(number of row i + sum_j mix(y[i, j] + key[j])) modulo 2^64, of the rows as they were given."""
+    keys = np.arange(rows.p, dtype=np.uint64)
+    _mix(keys)
+    centre = rows.centre
+    rows.recentre(np.zeros(rows.p))  # the mean depends on the blocks by rounding, the values do not
+    try:
+        return rows.fold(hash_rows, rows.states(), keys)
+    finally:
+        rows.recentre(centre)
+
+
+@kernel(reads=("first",))
+def hash_rows(block: Block, state: BlockState, keys: np.ndarray) -> np.ndarray:
+    """What the block's rows add to the hash, as an array of one word: sums of arrays wrap round without a warning."""
+    total = np.zeros(1, np.uint64)
+    for position, tile in block.tiles():
+        words = np.ascontiguousarray(tile).view(np.uint64) + keys
+        _mix(words)
+        hashes = words.sum(axis=1)
+        hashes += np.arange(state.first + position.start, state.first + position.stop, dtype=np.uint64)
+        _mix(hashes)
+        total += hashes.sum()
+    return total
+
+
+def _mix(words: np.ndarray) -> None:
+    """Scramble 64-bit words in place."""
+    shifted = words >> _SHIFT
+    for factor in _FACTORS:
+        words ^= shifted
+        words *= factor
+        np.right_shift(words, _SHIFT, out=shifted)
+    words ^= shifted
 
 
 class Store:
@@ -60,9 +106,13 @@ class Store:
             meta = json.loads(str(arrays.pop("meta")))
             if meta["mark"] != self.mark or meta["key"] != key:
                 raise ValueError("it belongs to another search")
+            # the archive's checksums cover its members, not their names
+            if sorted(arrays) != meta["arrays"]:
+                raise ValueError("its arrays are not those that were written")
             return (_unpack(family, arrays, meta["fit"]) if meta["fit"] else None), meta["record"]
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            warnings.warn(f"checkpoint {path} cannot be used ({error}); the fit is computed again", stacklevel=2)
+        except Exception as error:  # a damaged file can make a parser raise anything
+            reason = str(error) or type(error).__name__
+            warnings.warn(f"checkpoint {path} cannot be used ({reason}); the fit is computed again", stacklevel=2)
             return None
 
     def put(self, key: str, fit: Fit | None, record: dict) -> None:
@@ -70,7 +120,8 @@ class Store:
         if self.folder is None:
             return
         arrays, meta = _pack(fit) if fit is not None else ({}, None)
-        text = json.dumps({"mark": self.mark, "key": key, "fit": meta, "record": record})
+        names = sorted(arrays)
+        text = json.dumps({"mark": self.mark, "key": key, "fit": meta, "record": record, "arrays": names})
         with atomic_file(self._path(key)) as file:
             np.savez(file, allow_pickle=False, meta=np.array(text), **arrays)
 
