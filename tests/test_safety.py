@@ -41,8 +41,8 @@ def test_values_that_only_overflow_when_added_are_not_taken_for_infinite():
 def test_text_columns_are_named(frame):
     frame["species"] = "setosa"
     frame["place"] = pd.Categorical(["a"] * 150)
-    fails("'species', 'place' hold text", frame)
-    fails("'name' hold text", pl.DataFrame({"name": ["x", "y", "z"], "a": [1.0, 2, 3], "b": [1.0, 2, 4]}))
+    fails("'species' holds text; 'place' holds categories: drop or encode them", frame)
+    fails("'name' holds text", pl.DataFrame({"name": ["x", "y", "z"], "a": [1.0, 2, 3], "b": [1.0, 2, 4]}))
 
 
 @pytest.mark.parametrize("K", [0, -1, 2.5, "3", None, True])

@@ -73,7 +73,7 @@ def test_bad_input(frame, estimator):
     bad.iloc[17, 2] = np.nan
     with pytest.raises(ValueError, match="contains NaN: row 17, column 'petal length"):
         clone(estimator).fit(bad)
-    with pytest.raises(ValueError, match="'species' hold text"):
+    with pytest.raises(ValueError, match="'species' holds text"):
         clone(estimator).fit(frame.assign(species="setosa"))
     with pytest.raises(ValueError, match="feature names"):
         clone(estimator).fit(frame).predict(frame[frame.columns[::-1]])

@@ -182,7 +182,7 @@ def test_what_is_no_table(rows):
     with pytest.raises(ValueError, match="has no rows"):
         FisherEM().fit(da.from_array(rows[:0], chunks=(100, -1)))
     frame = pd.DataFrame(rows[:, :2], columns=["a", "b"]).assign(name="x")
-    with pytest.raises(ValueError, match="columns must be numeric; 'name' hold text"):
+    with pytest.raises(ValueError, match="columns must be numeric; 'name' holds text"):
         FisherEM().fit(dd.from_pandas(frame, npartitions=2))
     with pytest.raises(TypeError, match="SparseKMeans needs its rows in memory"):
         fisherem.SparseKMeans(2).fit(da.from_array(rows, chunks=(100, -1)))

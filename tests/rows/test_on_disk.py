@@ -253,7 +253,7 @@ def test_wrong_tables_and_budgets(tmp_path, folder, rows):
     with pytest.raises(ValueError, match="1 rows where at least 2"):
         FisherEM().fit(tmp_path / "one.npy")
     np.save(tmp_path / "equal.npy", np.ones((2000, 25)))
-    with pytest.raises(ValueError, match="only 1 distinct rows"):
+    with pytest.raises(ValueError, match="only 1 distinct row,"):
         FisherEM(memory=SMALL).fit(tmp_path / "equal.npy")
 
 

@@ -88,7 +88,7 @@ def test_columns_of_any_source(tmp_path):
     frame["name"] = [f"r{i}" for i in range(53)]
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=10)
     parquet = ParquetSource(tmp_path / "rows.parquet")
-    assert parquet.text_columns == ["name"]
+    assert parquet.text_columns == {"name": "text"}
     assert list(parquet.column(4)[:2]) == ["r0", "r1"]
     for source in (open_source(tmp_path / "rows.npy"), parquet):
         np.testing.assert_array_equal(source.column(1), ROWS[:, 1])
@@ -111,7 +111,7 @@ def test_rows_are_transformed_as_they_are_read(tmp_path):
 def test_files_that_are_no_tables(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]})
     frame.to_parquet(tmp_path / "text.parquet")
-    with pytest.raises(ValueError, match="columns must be numeric; 'name' hold text"):
+    with pytest.raises(ValueError, match="columns must be numeric; 'name' holds text"):
         open_source(tmp_path / "text.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="not a readable Parquet file"):

@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from .._utils.wording import listed
+from .._utils.wording import count
 from ..rows.finite import check_finite
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable
+from .kinds import NUMBERS, describe_refused, kind_of
+from .masked import unmasked
 from .opening import is_path, open_table
 from .parameters import check_init, check_number, check_one_of, check_sparsity
 from .streamed_files import open_source
@@ -70,6 +72,8 @@ def open_rows(estimator, X) -> Any:
     """
     if isinstance(X, (DaskTable, FileTable)):
         return X
+    if np.ma.isMaskedArray(X):
+        return unmasked(X)
     if is_dask(X):
         table = DaskTable(X)
         _check_numeric(X)
@@ -83,6 +87,8 @@ def _loaded(estimator, X) -> Any:
     """X as something in memory: an array, a frame, or a `FileTable` that fits its budget."""
     if isinstance(X, DaskTable) or is_dask(X):
         raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
+    if np.ma.isMaskedArray(X):
+        return unmasked(X)
     if is_path(X):  # memory maps and Zarr arrays are arrays already, as far as scikit-learn is concerned
         X = open_table(X, memory=_memory(estimator)).X
     if isinstance(X, FileTable) and not X.fits:
@@ -99,8 +105,12 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
     if isinstance(X, FileTable):
         return _check_elsewhere(estimator, X, reset)
     _check_numeric(X)
-    limits = _limits(reset)
-    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, **limits)
+    limits: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, **_limits(reset)}
+    try:
+        array = validate_data(estimator, X, reset=reset, **limits)
+    except (TypeError, ValueError):
+        _name_the_cell(X)
+        raise
     check_finite(array, _column_names(X))
     return array
 
@@ -148,23 +158,41 @@ def _column_names(X):
 
 
 def _check_numeric(X) -> None:
-    """Name the columns of a frame that are not numbers: NumPy would only say that some string cannot be converted."""
+    """Refuse dates, text and the like, by column, and names that two columns share."""
     names = _column_names(X)
     if names is None or not hasattr(X, "dtypes"):
+        kind = kind_of(getattr(X, "dtype", "float"))
+        if kind in ("dates", "durations"):  # NumPy would make numbers of them, and of a missing one -9.2e18
+            raise ValueError(f"X must hold numbers; it holds {kind}: encode them as numbers")
         return
-    bad = [name for name, dtype in zip(names, list(X.dtypes), strict=True) if _is_text(dtype)]
-    if bad:
-        raise ValueError(f"columns must be numeric; {listed(bad)} hold text or categories: drop or encode them")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"two columns are named {twice!r}: rename or drop one")
+    # cells of type object may still be numbers: the conversion decides
+    kinds = [
+        (name, kind_of(dtype)) for name, dtype in zip(names, list(X.dtypes), strict=True) if str(dtype) != "object"
+    ]
+    if bad := [(name, kind) for name, kind in kinds if kind != NUMBERS]:
+        raise ValueError(f"columns must be numeric; {describe_refused(bad)}: drop or encode them")
 
 
-def _is_text(dtype) -> bool:
-    is_numeric = getattr(dtype, "is_numeric", None)  # polars
-    if callable(is_numeric):
-        return not (is_numeric() or str(dtype) == "Boolean")
-    kind = getattr(dtype, "kind", "O")
-    if kind == "O" and str(dtype) == "object":
-        return False  # may still be numbers: the conversion decides
-    return kind not in "biuf"
+def _name_the_cell(X) -> None:
+    """The error of the first cell of a table of objects that is no number, with its place; nothing if all are numbers.
+
+    NumPy would only say that some string cannot be converted.
+    """
+    names = _column_names(X)
+    kinds = {np.dtype(dtype).kind for dtype in [getattr(X, "dtype", object)] if isinstance(dtype, (type, np.dtype))}
+    cells = np.asarray(X, dtype=object) if kinds & set("OSU") else np.empty(0)
+    for (i, *rest), cell in np.ndenumerate(cells) if cells.ndim == 2 else ():
+        try:
+            float(np.nan if cell is None or cell is pd.NA else cell)
+        except (TypeError, ValueError) as error:
+            column = f"column {rest[0]}" if names is None else f"column {names[rest[0]]!r}"
+            raise type(error)(
+                f"columns must be numeric; row {i}, {column} holds {str(cell)!r} ({error}): fix the cell, or drop or "
+                "encode the column"
+            ) from None
 
 
 # -- weights and numbers of groups ---------------------------------------------------------------------------------
@@ -179,6 +207,8 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
         sample_weight = sample_weight.compute()
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    if np.ma.isMaskedArray(sample_weight):
+        sample_weight = unmasked(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
@@ -204,7 +234,8 @@ def check_clusters(n_clusters, X, weights) -> None:
                 seen.add(row.tobytes())
             if len(seen) >= n_clusters:
                 return
-    raise ValueError(f"X has only {len(seen)} distinct rows, fewer than n_clusters={n_clusters}: lower n_clusters")
+    found = count(len(seen), "distinct row")
+    raise ValueError(f"X has only {found}, fewer than n_clusters={n_clusters}: lower n_clusters")
 
 
 def _growing(n: int, first: int = 64, most: int = 2**14):

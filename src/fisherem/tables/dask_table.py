@@ -11,6 +11,8 @@ import numpy as np
 from .._utils.extras import need_extra
 from ..rows.finite import check_finite
 from ..rows.on_dask import DaskRows, executor
+from .kinds import kind_of
+from .masked import unmasked
 
 __all__ = ["DaskTable", "is_dask"]
 
@@ -40,7 +42,7 @@ class DaskTable:
         if X.ndim != 2:
             raise ValueError(f"expected a table of rows x columns; got a dask array with {X.ndim} dimensions")
         if X.dtype.kind not in "biufO":
-            raise ValueError(f"a dask table must hold numbers; its data type is {X.dtype}")
+            raise ValueError(f"a dask table must hold numbers; it holds {kind_of(X.dtype)} ({X.dtype})")
         if math.isnan(X.shape[1]):
             raise ValueError("the number of columns of the dask array is not known: call compute_chunk_sizes() first")
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -104,7 +106,7 @@ class DaskTable:
 
 
 def _as_rows(part, dtype: np.dtype) -> np.ndarray:
-    return np.ascontiguousarray(part, dtype)
+    return np.ascontiguousarray(unmasked(part) if np.ma.isMaskedArray(part) else part, dtype)
 
 
 def _merge(lengths: list[int], p: int) -> list[int]:

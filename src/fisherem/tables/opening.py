@@ -20,7 +20,7 @@ from . import text, whole_files  # noqa: F401 (they register their readers)
 from .cells import check_cells, numbers_of
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
-from .readers import Sheet, reader_of
+from .readers import READERS, Sheet, reader_of
 from .sources import Source
 from .streamed_files import check_numbers, open_source
 
@@ -110,7 +110,7 @@ def is_path(X: Any) -> bool:
 
 def open_table(
     source: Any, *, id_column: str | None = None, label_column: str | None = None, drop: Sequence[str] = (),
-    only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY,
+    only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array once, and take out the columns that are not to be clustered.
 
@@ -124,6 +124,9 @@ def open_table(
         Others are left out silently, whatever they hold.
     memory : str or int, default="1GB"
         The budget: rows that can be streamed are, if they do not fit half of it.
+    comma : {"decimal", "thousands"}, optional
+        What a comma inside of a number is in a text file. By default it is found out, and a file in which it could be
+        either is refused.
 
     Returns
     -------
@@ -138,10 +141,17 @@ def open_table(
         return _from_source(None, opened, roles, memory)
     path = Path(source)
     reader = reader_of(path)
+    if comma is not None and "comma" not in reader.options:
+        kinds = ", ".join(kind for kind, one in READERS.items() if "comma" in one.options)
+        raise TableError(
+            f"{path}: comma (--comma) says how text is read ({kinds}), not this kind of file; leave it out"
+        )
     if reader.streamed is not None:
         return _from_source(path, reader.streamed(path), roles, memory)
     assert reader.whole is not None  # a reader has one of the two
-    return _from_sheet(path, reader.whole(path), roles, parse_memory(memory))
+    given = {"as_text": () if id_column is None else (id_column,), "comma": comma}
+    options = {name: given[name] for name in reader.options}
+    return _from_sheet(path, reader.whole(path, **options), roles, parse_memory(memory))
 
 
 def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any) -> Table:
@@ -174,4 +184,4 @@ def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int) -> Table:
     labels = None if roles.label_column is None else frame[roles.label_column].to_numpy()
     if 2 * 8 * kept.size > memory:
         notes.append("this kind of file is read whole, whatever the budget; .parquet and .npy can be read in blocks")
-    return Table(numbers_of(path, kept, sheet.first_line), ids, labels, notes, path)
+    return Table(numbers_of(path, kept, sheet.line), ids, labels, notes, path)

@@ -12,13 +12,11 @@ import numpy as np
 
 from .._utils.extras import need_extra
 from .errors import FileChangedError, TableError
+from .kinds import NUMBERS, kind_of
 from .readers import check_names
 from .sources import Source
 
 __all__ = ["ParquetSource"]
-
-# How the names of Arrow's numeric types begin; "null" is a column without any value.
-_NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool", "decimal", "null")
 
 
 class ParquetSource(Source):
@@ -46,7 +44,9 @@ class ParquetSource(Source):
     def _take_columns(self, names: list[str]) -> None:
         self.names = names
         kinds = [self._kinds[name] for name in names]
-        self.text_columns = [n for n, kind in zip(names, kinds, strict=True) if not kind.startswith(_NUMBERS)]
+        self.text_columns = {
+            n: held for n, kind in zip(names, kinds, strict=True) if (held := kind_of(kind)) != NUMBERS
+        }
         self.dtype = np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
         self.shape = (int(self._begin[-1]), len(names))
         self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize
@@ -119,6 +119,10 @@ def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]
     for file, path in zip(files, paths, strict=True):
         if _names(file.schema_arrow) != names:
             raise TableError(f"{path}: its columns differ from those of {paths[0].name}")
+        for name in names:
+            held, first = (kind_of(one.field(name).type) for one in (file.schema_arrow, schema))
+            if held != first:
+                raise TableError(f"{path}: column {name!r} holds {held}, and in {paths[0].name} it holds {first}")
     return names, {name: str(schema.field(name).type) for name in names}
 
 

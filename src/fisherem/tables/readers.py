@@ -4,11 +4,14 @@ A reader goes from a path to a table, in one of two ways: `whole` gives a `Sheet
 a `Source` that reads any range of rows. A new kind of file is one more entry:
 
     READERS.add(".foo", Reader(whole=read_foo))
+
+A reader may take options: `as_text`, names of columns whose cells are to be kept as they are written, and `comma`, what
+a comma inside of a number means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,15 +31,23 @@ class Sheet:
     frame: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     first_line: int | None = None  # the line of the first row, for files that people look at by line
+    lines: Sequence[int] | None = None  # the line of every row, where they do not simply follow each other
+
+    def line(self, row: int) -> int | None:
+        """The line on which a row stands in the file; None where there are no lines."""
+        if self.lines is not None:
+            return self.lines[row]
+        return None if self.first_line is None else self.first_line + row
 
 
 @dataclass(frozen=True)
 class Reader:
     """How a kind of file is read: by ranges of rows if it has `streamed`, otherwise as a whole."""
 
-    whole: Callable[[Path], Sheet] | None = None
+    whole: Callable[..., Sheet] | None = None  # (path, **options) -> sheet
     streamed: Callable[[Path], Source] | None = None
     packed: bool = False  # whether files of this kind may be gzipped: name.csv.gz
+    options: tuple[str, ...] = ()  # those of as_text and comma that `whole` takes
 
     def __post_init__(self):
         if self.whole is None and self.streamed is None:
@@ -64,9 +75,11 @@ def reader_of(path: Path) -> Reader:
 
 
 def check_names(path: Path, names: list[str]) -> None:
-    """Refuse a header in which two columns have the same name."""
-    seen: set[str] = set()
-    for name in names:
+    """Refuse a header in which two columns have the same name, or none."""
+    seen: dict[str, int] = {}
+    for j, name in enumerate(names, 1):
+        if name in seen and not name.strip():
+            raise TableError(f"{path}: columns {seen[name]} and {j} have no name; name them or remove one")
         if name in seen:
-            raise TableError(f"{path}: two columns are named {name!r}; rename or remove one")
-        seen.add(name)
+            raise TableError(f"{path}: two columns are named {name!r} ({seen[name]} and {j}); rename or remove one")
+        seen[name] = j

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ class Source:
     row_step = 1
     step_bytes = 0
     wants_buffer = False
-    text_columns: Sequence[str] = ()  # columns that hold no numbers: `column` reads them, `read` cannot
+    # columns that hold no numbers, with what they hold: `column` reads them, `read` cannot
+    text_columns: Mapping[str, str] = MappingProxyType({})
 
     @property
     def row_bytes(self) -> int:

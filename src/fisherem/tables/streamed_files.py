@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.wording import listed
 from .errors import FileChangedError, TableError
+from .kinds import describe_refused
 from .npy import NpySource, open_npy
 from .parquet import ParquetSource
 from .readers import READERS, Reader, reader_of
@@ -45,11 +45,11 @@ def open_source(X: Any) -> Source | None:
 
 
 def check_numbers(source: Source) -> Source:
-    """Refuse a source in which columns of text are left."""
+    """Refuse a source in which columns are left that hold no numbers."""
     if source.text_columns:
         where = "" if source.path is None else f"{source.path}: "
         raise TableError(
-            f"{where}columns must be numeric; {listed(source.text_columns)} hold text or categories: drop or encode "
-            "them (on the command line: --drop, --id-column or --label-column)"
+            f"{where}columns must be numeric; {describe_refused(source.text_columns.items())}: drop or encode them "
+            "(on the command line: --drop, --id-column or --label-column)"
         )
     return source
