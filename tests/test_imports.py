@@ -43,8 +43,8 @@ INSIDE = {
     "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic"],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
-        "errors", "kinds", "masked", "parameters", "cells", "sources", "readers", "layout", "text", "npy", "zarr_array",
-        "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "opening", "checking",
+        "errors", "kinds", "masked", "parameters", "cells", "watch", "sources", "readers", "layout", "text", "npy",
+        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "opening", "checking",
     ],
     "estimators": ["fitting", "selected", "prediction", "fisher_em"],
     "rivals": [

@@ -11,11 +11,12 @@ from typing import Any
 __all__ = ["open_data", "open_for", "scaled"]
 
 
-def open_data(data, id_column, label_column, drop, memory):
-    """The table in a file, with a name for every column."""
+def open_data(data, id_column, label_column, drop, memory, comma=None):
+    """The table in a file, with a name for every column; `comma` says what a comma inside of a number is in text."""
     from ..tables.opening import open_table
 
-    return open_table(data, id_column=id_column, label_column=label_column, drop=drop, memory=memory).named()
+    table = open_table(data, id_column=id_column, label_column=label_column, drop=drop, memory=memory, comma=comma)
+    return table.named()
 
 
 def scaled(table, scale: bool) -> tuple[Any, Any]:
@@ -49,7 +50,7 @@ def _transformed(X, transformer):
     return X.transformed(transformer) if isinstance(X, FileTable) else transformer.transform(X)
 
 
-def open_for(model, data, id_column, label_column, drop, memory, *, from_selected: bool = False):
+def open_for(model, data, id_column, label_column, drop, memory, *, comma=None, from_selected: bool = False):
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
@@ -60,7 +61,7 @@ def open_for(model, data, id_column, label_column, drop, memory, *, from_selecte
 
     names = getattr(model, "feature_names_in_", None)
     table = open_table(
-        data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory
+        data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory, comma=comma
     ).named()  # fmt: skip
     if from_selected and needed_names(model, table.names) is not None:
         model = on_selected(model)

@@ -35,6 +35,8 @@ _AHEAD = 2
 class FileRows(ElsewhereRows):
     """Rows of a source (shape, dtype, read(start, stop, buffer), take(index), row_step) in at most `memory` bytes.
 
+    After every pass the source says whether its file is still what it was (check_unchanged).
+
     A state is a dict from attribute to what `Spill` keeps.
     """
 
@@ -88,7 +90,7 @@ class FileRows(ElsewhereRows):
         """The blocks' values side by side."""
         kept = "posteriors" if name == "labels" else name
         shape = (self.n,) if name == "labels" else (*states[0][kept].shape[:-1], self.n)
-        out = np.empty(shape, np.int32 if name == "labels" else float)
+        out = np.empty(shape, np.int64 if name == "labels" else float)
         for state, span in zip(states, self.slices, strict=True):
             values = state[kept].get()
             out[..., span] = values.argmax(axis=0) if name == "labels" else values
@@ -123,7 +125,9 @@ class FileRows(ElsewhereRows):
             finally:
                 for future in pending:
                     future.cancel()
-        self._checked |= read
+        if read:
+            self.source.check_unchanged()
+            self._checked = True
         return total
 
     def _start(self, run: Callable, index: int, raw, done: Callable | None) -> Future:

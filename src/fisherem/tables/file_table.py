@@ -69,8 +69,10 @@ class FileTable:
     def whole(self) -> np.ndarray | None:
         """All rows (n x p), checked to be finite, if they fit; read once, however often they are asked for."""
         if self._whole is None and self.fits:
-            self._whole = np.ascontiguousarray(self.source.read(0, len(self)))
-            check_finite(self._whole, self.names)
+            rows = np.ascontiguousarray(self.source.read(0, len(self)))
+            check_finite(rows, self.names)
+            self.source.check_unchanged()
+            self._whole = rows
         return self._whole
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -83,6 +85,7 @@ class FileTable:
             rows = self.source.read(start, min(start + step, n))
             check_finite(rows, self.names, first=start)
             yield start, rows
+        self.source.check_unchanged()
 
     def select(self, columns: Sequence[int]) -> FileTable:
         """The same rows with these columns only, in this order."""

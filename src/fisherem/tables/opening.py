@@ -60,6 +60,7 @@ class Table:
         if self.X.fits:
             frame = pd.DataFrame(self.X.source.read(0, len(self.X)).astype(float, copy=False), columns=self.names)
             check_cells(self.path or "the table", frame)
+            self.X.source.check_unchanged()
             self.X = frame
         else:
             self.X = FileTable(self.X.source, self.X.memory, self.names)

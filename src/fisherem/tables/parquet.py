@@ -15,6 +15,7 @@ from .errors import FileChangedError, TableError
 from .kinds import NUMBERS, kind_of
 from .readers import check_names
 from .sources import Source
+from .watch import Watch
 
 __all__ = ["ParquetSource"]
 
@@ -38,6 +39,7 @@ class ParquetSource(Source):
         lengths = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._begin = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
         self.row_step = max(lengths, default=1)
+        self._watch = Watch(paths)
         self._lock = threading.RLock()  # pyarrow's files are not safe for several threads
         self._take_columns(names)
 
@@ -62,6 +64,10 @@ class ParquetSource(Source):
         """Column j of every row (n,), of any type."""
         parts = [self._arrow(g, [self.names[j]]).column(0).to_pandas().to_numpy() for g in range(len(self._groups))]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def check_unchanged(self) -> None:
+        """An error if one of the files was written to since it was opened."""
+        self._watch.check()
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop, cut from the row groups that hold them."""

@@ -47,6 +47,9 @@ class Source:
         """The rows of these numbers (ascending)."""
         raise NotImplementedError
 
+    def check_unchanged(self) -> None:
+        """A FileChangedError if the file was written to since it was opened: every pass must see the same rows."""
+
     def select(self, columns: Sequence[int]) -> Source:
         """The same rows with these columns only, in this order."""
         return Columns(self, columns)
@@ -73,6 +76,10 @@ class Columns(Source):
     def row_bytes(self) -> int:
         """Bytes that a row takes while it is read: those of all columns."""
         return self.source.row_bytes
+
+    def check_unchanged(self) -> None:
+        """As the source says."""
+        self.source.check_unchanged()
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop of the chosen columns."""
@@ -110,6 +117,10 @@ class Transformed(Source):
         table = rows.astype(np.float64, copy=False)
         found = self.transformer.transform(table if self._names is None else pd.DataFrame(table, columns=self._names))
         return np.ascontiguousarray(found, dtype=np.float64)
+
+    def check_unchanged(self) -> None:
+        """As the source says."""
+        self.source.check_unchanged()
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop, transformed."""

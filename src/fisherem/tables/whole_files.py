@@ -46,10 +46,10 @@ def _is_empty(cell) -> bool:
 def read_npz(path: Path) -> Sheet:
     """The array X of an archive, or its only array."""
     try:
-        opened = np.load(path, allow_pickle=False)
-        if isinstance(opened, np.ndarray):
-            raise TableError(f"{path}: an array, not an archive of arrays; name the file .npy")
-        with opened as archive:
+        with path.open("rb") as file:  # NumPy would leave a damaged one open
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise TableError(f"{path}: an array, not an archive of arrays; name the file .npy")
             if not archive.files:
                 raise TableError(f"{path}: an archive without arrays")
             if "X" not in archive.files and len(archive.files) != 1:
