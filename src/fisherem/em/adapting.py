@@ -25,10 +25,11 @@ import numpy as np
 
 from .f_step.between import Between
 from .kernels import Spread, spread_of_rows, spread_within
+from .noise_metric import NoiseMetric, metric_of
 from .problem import Problem
 from .scatter import Scatter
 
-__all__ = ["automatic_ridge", "between_of", "useful_axes"]
+__all__ = ["automatic_ridge", "between_of", "inverted_between", "noise_metric", "subset_half", "useful_axes"]
 
 # The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
 # above the second the axes are those of H itself.
@@ -46,22 +47,54 @@ def between_of(problem: Problem, states: Any) -> tuple[np.ndarray, np.ndarray, B
     return sums.weights, means, Between.of(weights, means, problem.mean, problem.scatter)
 
 
+def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -> Between:
+    """S_B as a dense F-step sees it: in the metric of the noise, where it has one."""
+    metric = problem.metric
+    if metric is None:
+        return Between.of(weights, means, problem.mean, problem.scatter)
+    turned = metric.half_solve(np.vstack([means, problem.mean]).T).T
+    return Between.of(weights, turned[:-1], turned[-1], problem.inverted)
+
+
+def noise_metric(problem: Problem, states: Any, m: int) -> NoiseMetric:
+    """The metric of m factors for the groups of the posteriors in the states."""
+    H = between_of(problem, states)[2].H
+    return metric_of(problem.scatter.covariance() - H @ H.T, m, problem.p)
+
+
+def subset_half(problem: Problem, support: np.ndarray) -> np.ndarray | None:
+    """N_SS^-1/2 (s x s): the metric of the noise among the variables in `support`; None where it has none."""
+    if problem.metric is None:
+        return None
+    values, vectors = np.linalg.eigh(problem.metric.in_variables(problem.scatter).block(support))
+    return (vectors / np.sqrt(values)) @ vectors.T
+
+
 def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = None) -> float:
-    """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`."""
-    _, means, between = between_of(problem, states)
-    scatter = problem.scatter
+    """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`.
+
+    In the metric of the noise, where it has one.
+    """
+    weights, means, between = between_of(problem, states)
+    scatter, metric = problem.scatter, problem.metric
     H = between.H
     if support is None:
-        spread = problem.rows.fold(spread_of_rows, states, means)
+        if metric is not None:
+            between = inverted_between(problem, np.maximum(weights, np.finfo(float).tiny), means)
+            scatter, H = problem.inverted, between.H
+        solved = None if metric is None else metric.solve(means.T).T
+        spread = problem.rows.fold(spread_of_rows, states, means, solved)
         # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
         p = int(np.count_nonzero(~problem.constant))
         unit = scatter.p / p
         total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
         SH = scatter.times(H) - scatter.ridge * H
     else:
-        matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
+        matrix, block = scatter.to_rows(_unit_columns(scatter.p, support)).T, scatter.block(support)
+        if (half := subset_half(problem, support)) is not None:
+            matrix, block = half @ matrix, half @ block @ half
         spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
-        H, block = matrix @ H, scatter.block(support)
+        H = matrix @ H
         p, unit = len(support), 1.0
         total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
     within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())

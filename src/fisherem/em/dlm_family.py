@@ -10,17 +10,22 @@ from typing import Any
 import numpy as np
 
 from ..model.dlm import DLM
-from .adapting import automatic_ridge, between_of, useful_axes
+from .adapting import automatic_ridge, between_of, inverted_between, noise_metric, subset_half, useful_axes
 from .f_step.between import Between, fisher_criterion
 from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .family import Family, Phase, Solution, Step
 from .kernels import GroupSums
 from .m_step import LatentParameters, Parameters, m_step
+from .noise_metric import NoiseMetric
 from .placing import FullMeans, LatentMeans, LatentMoments
 from .problem import Problem
 from .scatter import DenseScatter
 
 __all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
+
+
+# Rounds end by themselves when the likelihood no longer rises: two or three on most tables.
+_METRIC_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Subset:
 
     support: np.ndarray
     scatter: DenseScatter | None = None  # None: to be made for the partition that a run starts from
+    half: np.ndarray | None = None  # N_SS^-1/2, where the noise has factors; `scatter` is in that metric
 
 
 @dataclass(frozen=True)
@@ -64,25 +70,33 @@ class DLMFamily(Family):
     adaptive_axes: bool = False  # ... and the number of axes
     subset: Subset | None = None
     frozen: Axes | None = None  # axes that are given
+    n_factors: int = 0  # of the noise
+
+    @property
+    def rounds(self) -> int:
+        """How often the metric of the noise is found again from the partition that the last one led to, at most."""
+        return _METRIC_ROUNDS if self.n_factors else 1
 
     def begin(self, problem: Problem) -> DLMStep:
         """F- and M-steps with an empty memory."""
         return DLMStep(self, problem)
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
-        """The ridge and the axes that the partition in the states asks for."""
+        """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
+        if self.n_factors and problem.metric is None:
+            problem = problem.in_metric(noise_metric(problem, states, self.n_factors), states)
         if self.n_clusters == 1 or self.frozen is not None:
             return problem, self
         if self.subset is not None:
             return problem, replace(self, subset=self._with_scatter(problem, states))
         if not (self.adaptive_ridge or self.adaptive_axes):
             return problem, self
-        weights, _, between = between_of(problem, states)
+        weights, means, between = between_of(problem, states)
         if (weights <= 0).any():
             return problem, self  # the loop says which group has no rows
         if self.adaptive_ridge:
             problem = problem.with_ridge(automatic_ridge(problem, states))
-            between = Between(between.H, problem.scatter.solve(between.H), problem.scatter)
+            between = inverted_between(problem, weights, means)
         return problem, replace(self, d=useful_axes(between, problem.weight, self.d)) if self.adaptive_axes else self
 
     def _with_scatter(self, problem: Problem, states: Any) -> Subset:
@@ -90,7 +104,8 @@ class DLMFamily(Family):
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance
         share = automatic_ridge(problem, states, support) if self.adaptive_ridge else given
-        return Subset(support, DenseScatter(scatter.block(support), share))
+        block, half = scatter.block(support), subset_half(problem, support)
+        return Subset(support, DenseScatter(block if half is None else half @ block @ half, share), half)
 
     def f_step(self) -> Callable[[Between], Axes]:
         """The configured F-step, with its memory empty."""
@@ -98,7 +113,7 @@ class DLMFamily(Family):
             return FrozenStep(self.frozen)
         if self.subset is not None:
             assert self.subset.scatter is not None
-            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter)
+            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter, self.subset.half)
         if (s := self.sparse) is None:
             return FStep(self.discriminant, self.d)
         assert s.sparsity is not None
@@ -122,9 +137,9 @@ class DLMFamily(Family):
         return (sparse,) if self.sparse.start == "cold" else (Phase("dense", self.dense()), sparse)
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
-        """Table 1's count; with sparse axes the effective number of section 3.4."""
+        """Table 1's count; with sparse axes the effective number of section 3.4; and the factors of the noise."""
         axes = solution.axes
-        return self.model.n_parameters(self.n_clusters, p, axes.d, axes.n_zeros)
+        return self.model.n_parameters(self.n_clusters, p, axes.d, axes.n_zeros, solution.n_factors)
 
     def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> DLMSolution:
         """The solution from the arrays and values of `DLMSolution.pack`."""
@@ -132,6 +147,7 @@ class DLMFamily(Family):
             arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"])
         )
         kind = LatentParameters if "overall" in arrays else Parameters
+        metric = NoiseMetric(arrays["factors"], arrays["gains"]) if "factors" in arrays else None
         density = kind.of(
             arrays["proportions"],
             arrays["latent_means"],
@@ -139,8 +155,9 @@ class DLMFamily(Family):
             arrays["noises"],
             values["p"],
             values["n_floored"],
+            metric,
         )
-        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"))
+        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric)
 
 
 @dataclass(frozen=True)
@@ -155,13 +172,19 @@ class DLMSolution(Solution):
     density: Parameters
     separation: float = float("nan")
     overall: np.ndarray | None = None
+    metric: NoiseMetric | None = None  # of a noise with factors; the axes are then coefficients A with A'NA = I
+
+    @property
+    def n_factors(self) -> int:
+        """Factors of the noise."""
+        return 0 if self.metric is None else self.metric.m
 
     @property
     def placing(self) -> FullMeans | LatentMeans:  # type: ignore[override]
         """How rows are placed under this solution."""
         if self.overall is None:
-            return FullMeans.of(self.axes.rows, self.means)
-        return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall)
+            return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
+        return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall, self.metric)
 
     def record(self) -> dict[str, Any]:
         """Fisher's criterion, the axes and the selected variables of this iterate."""
@@ -198,6 +221,8 @@ class DLMSolution(Solution):
         }
         if self.overall is not None:
             arrays["overall"] = self.overall
+        if self.metric is not None:
+            arrays |= {"factors": self.metric.vectors, "gains": self.metric.gains}
         if axes.sparse is not None and axes.loadings is not None:
             arrays |= {"sparse": axes.sparse, "loadings": axes.loadings}
         values = {
@@ -216,6 +241,7 @@ class DLMStep(Step):
     def __init__(self, family: DLMFamily, problem: Problem):
         self.family, self.problem = family, problem
         self.f_step = family.f_step()
+        self.metric = problem.metric
         self.floor = family.variance_floor * problem.floor_unit
         self.overall = problem.mean if family.means is Means.LATENT else None
         self.parameters = Parameters if self.overall is None else LatentParameters
@@ -223,20 +249,36 @@ class DLMStep(Step):
     def place(self, sums: GroupSums) -> FullMeans | LatentMeans:
         """The F-step: axes from the sums, and with them how rows are placed."""
         self.means = sums.sums / sums.weights[:, None]
-        self.between = Between.of(sums.weights, self.means, self.problem.mean, self.problem.scatter)
-        self.axes = self.f_step(self.between)
+        problem = self.problem
+        self.between = Between.of(sums.weights, self.means, problem.mean, problem.scatter)
+        self.axes = self._axes(sums.weights)
         if self.axes.d == 0 < self.family.d:
             raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
         if self.overall is None:
-            return FullMeans.of(self.axes.rows, self.means)
-        return LatentMeans.of(self.axes.rows, self.means @ self.axes.rows, self.overall)
+            return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
+        return LatentMeans.of(self.axes.rows, self.means @ self.axes.rows, self.overall, self.metric)
+
+    def _axes(self, weights: np.ndarray) -> Axes:
+        """The F-step; in the metric of the noise, where it has one."""
+        if self.metric is None or self.family.frozen is not None or self.family.subset is not None:
+            return self.f_step(self.between)
+        sparse = self.family.sparse is not None
+        if not sparse:  # axes U of the whitened rows: coefficients N^-1/2 U of the rows themselves
+            axes = self.f_step(inverted_between(self.problem, weights, self.means))
+            return replace(axes, rows=self.metric.half_solve(axes.rows))
+        axes = self.f_step(self.between)  # a penalty is on the variables themselves
+        loadings = FStep.loadings(axes, self.problem.scatter)
+        loadings = _orthonormal_in(self.metric.in_variables(self.problem.scatter), loadings)
+        return replace(axes, rows=self.problem.scatter.to_rows(loadings), loadings=loadings)
 
     def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> DLMSolution:
         """The M-step, and Fisher's criterion of the axes from what the pass has summed."""
         family, p = self.family, self.problem.p
-        density = m_step(sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters)
+        density = m_step(
+            sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, self.metric
+        )
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
-        return DLMSolution(self.axes, self.means, density, separation, self.overall)
+        return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
 
     def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
         """U'SU: within plus between, plus the ridge that S carries in the F-step."""
@@ -244,4 +286,10 @@ class DLMStep(Step):
         within = moments.covariances.sum(axis=0) / problem.weight
         centred = placing.latent_means - problem.mean @ self.axes.rows
         between = (centred.T * (sums.weights / problem.weight)) @ centred
-        return within + between + problem.scatter.ridge * np.eye(len(within))
+        return within + between + problem.inverted.ridge * np.eye(len(within))
+
+
+def _orthonormal_in(metric: NoiseMetric, loadings: np.ndarray) -> np.ndarray:
+    """Coefficients A with A'NA = I that span what the loadings (p x d) span, nearest to them: zeros stay."""
+    values, vectors = np.linalg.eigh(loadings.T @ metric.times(loadings))
+    return loadings @ ((vectors / np.sqrt(values)) @ vectors.T)

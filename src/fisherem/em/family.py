@@ -35,6 +35,7 @@ class Placing(Sized, ABC):
     # The kernel of the pass: `kernels.measure` where moments need only what was placed, `kernels.measure_rows` where
     # they need the rows themselves.
     kernel: ClassVar[Callable]
+    metric: Any = None  # of the noise, where squared norms are taken in one: see `noise_metric`
 
     @abstractmethod
     def place(self, block: Block, state: BlockState) -> None:
@@ -108,6 +109,11 @@ class Family(ABC):
     """Which mixture: everything but the data, the starts and the stopping rule."""
 
     n_clusters: int
+
+    @property
+    def rounds(self) -> int:
+        """How often at most a run is adapted to the partition that the last one led to."""
+        return 1
 
     @abstractmethod
     def begin(self, problem: Problem) -> Step:

@@ -95,7 +95,7 @@ def group_sums(block: Block, state: BlockState) -> GroupSums:
     return GroupSums(weighted.sum(axis=1), block.sums(weighted))
 
 
-@kernel(reads=("squared_norms",), writes=("placed",))
+@kernel(reads=("squared_norms", "metric_norms"), writes=("placed",))
 def place(block: Block, state: BlockState, placing) -> Nothing:
     """Where the rows stand under a `Placing`; nothing to add up."""
     placing.place(block, state)
@@ -109,7 +109,7 @@ def moments_of_placed(block: Block | None, state: BlockState, placing) -> Any:
 
 
 @kernel(
-    reads=("weights", "squared_norms", "posteriors"),
+    reads=("weights", "squared_norms", "metric_norms", "posteriors"),
     writes=("placed",),
     drops=("posteriors",),
     parts=(place, moments_of_placed),
@@ -144,12 +144,17 @@ def spread_within(block: Block, state: BlockState, matrix: np.ndarray, means: np
     return Spread(float(w.sum()), float(w @ q), float(w @ q**2))
 
 
-@kernel(reads=("weights", "posteriors", "squared_norms"))
-def spread_of_rows(block: Block, state: BlockState, means: np.ndarray) -> Spread:
-    """The same for whole rows (means K x r), by their norms and K products."""
+@kernel(reads=("weights", "posteriors", "squared_norms", "metric_norms"))
+def spread_of_rows(block: Block, state: BlockState, means: np.ndarray, solved: np.ndarray | None = None) -> Spread:
+    """The same for whole rows (means K x r), by their norms and K products.
+
+    In the metric of a noise with factors `solved` is N^-1 m_k.
+    """
     labels = state.posteriors.argmax(axis=0)
-    products = np.take_along_axis(block.times(means), labels[None], axis=0)[0]
-    q = np.maximum(state.squared_norms - 2 * products + np.einsum("kj,kj->k", means, means)[labels], 0)
+    norms = state.squared_norms if solved is None else state.metric_norms
+    solved = means if solved is None else solved
+    products = np.take_along_axis(block.times(solved), labels[None], axis=0)[0]
+    q = np.maximum(norms - 2 * products + np.einsum("kj,kj->k", means, solved)[labels], 0)
     w = np.ones_like(q) if state.weights is None else state.weights
     return Spread(float(w.sum()), float(w @ q), float(w @ q**2))
 
@@ -228,6 +233,8 @@ def describe(block: Block, state: BlockState, placing, density, keep: tuple[str,
     """Place rows, then evaluate: all that a solution says of them, in one visit. Only `keep` stays in the state."""
     if state.squared_norms is None:
         state.squared_norms = block.squared_norms()
+    if placing.metric is not None:  # of this placing: the state may know those of another
+        state.metric_norms = placing.metric.norms(block, state.squared_norms)
     placing.place(block, state)
     sums = expect(block if density.needs_rows else None, state, density)
     for name in ("posteriors", "log_density", "placed"):

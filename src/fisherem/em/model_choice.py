@@ -9,7 +9,7 @@ assumption, and Fisher's criterion elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -52,6 +52,7 @@ class Chosen:
     starts: list[dict]
     model: DLM
     candidates: list[dict]
+    noise: list[dict] = field(default_factory=list)  # a record per number of factors of the noise that was tried
 
 
 def separation(problem: Problem, fit: Fit) -> float:

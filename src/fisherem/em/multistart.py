@@ -19,7 +19,7 @@ from .starts import STARTS, is_large, sample_centres
 
 __all__ = [
     "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "continue_from", "fit", "fit_from", "is_better",
-    "starting_points",
+    "joined", "run_adapted", "starting_points",
 ]  # fmt: skip
 
 # What a fit may fail with that says nothing about the next start.
@@ -107,11 +107,42 @@ def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
 def continue_from(problem: Problem, start: Any, spec: Specification, phase: Phase) -> Fit:
     """One phase from a starting point or from a fit's posteriors, whose history goes on."""
     before = start.history if isinstance(start, Fit) else []
-    states = _states_from(problem, start, spec.n_clusters)
-    problem, family = phase.family.adapt(problem, states)
-    fit = run(problem, states, family, spec.settings, phase=phase.name)
-    if before:
-        fit.history = before + [{**record, "iteration": record["iteration"] + len(before)} for record in fit.history]
+    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase)
+    fit.history = joined(before, fit.history)
+    return fit
+
+
+def joined(before: list[dict], after: list[dict]) -> list[dict]:
+    """Two histories as one."""
+    return before + [{**record, "iteration": record["iteration"] + len(before)} for record in after]
+
+
+def run_adapted(problem: Problem, states: Any, spec: Specification, phase: Phase) -> Fit:
+    """Iterate a phase from the posteriors in the states, with what they ask the family for.
+
+    A family that has more rounds (the metric of its noise comes from a partition) is adapted again to what the last
+    one led to, while that is more likely.
+    """
+    settings, family = spec.settings, phase.family
+    fit = run(*_adapted(family, problem, states), settings, phase=phase.name)
+    for _ in range(family.rounds - 1):
+        if not fit.whole:
+            break
+        try:
+            again = run(
+                *_adapted(family, problem, problem.states_of(fit, "posteriors", "log_prior")),
+                settings,
+                phase=phase.name,
+            )
+        except NUMERICAL_ERRORS:
+            break
+        better = again.whole and again.log_likelihood > fit.log_likelihood
+        enough = again.log_likelihood <= fit.log_likelihood + settings.tol * problem.weight
+        if better:
+            again.history = joined(fit.history, again.history)
+            fit = again
+        if enough:
+            break
     return fit
 
 

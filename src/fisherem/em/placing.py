@@ -9,6 +9,7 @@ import numpy as np
 from ..rows.blocks import Block, BlockState, kernel
 from .family import Placing
 from .kernels import Mergeable, measure
+from .noise_metric import NoiseMetric
 
 __all__ = ["FullMeans", "LatentMeans", "LatentMoments", "NoiseMoments", "noise_moments"]
 
@@ -21,11 +22,22 @@ class LatentMoments(Mergeable):
     noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
 
 
+def _solved(metric: NoiseMetric | None, means: np.ndarray) -> np.ndarray:
+    """N^-1 m for means (K x r)."""
+    return means if metric is None else metric.solve(means.T).T
+
+
+def _norms(metric: NoiseMetric | None, state: BlockState) -> np.ndarray:
+    """y'N^-1 y of the rows."""
+    return state.squared_norms if metric is None else state.metric_norms
+
+
 @dataclass(frozen=True)
 class FullMeans(Placing):
     """Axes U (r x d) and the groups' full means, in the rows' coordinates: outside the axes the means may differ, too.
 
-    placed[:d, i] = x_i = U'y_i, placed[d + k, i] = |Q (y_i - m_k)|^2 with Q = I - UU'
+    placed[:d, i] = x_i = U'y_i, placed[d + k, i] = |Q (y_i - m_k)|^2 with Q = I - UU'. In the metric of a noise with
+    factors U are coefficients A with A'NA = I, and distances are y'(N^-1 - AA')y.
     """
 
     kernel = measure
@@ -33,17 +45,25 @@ class FullMeans(Placing):
     latent_means: np.ndarray  # mu, K x d
     matrix: np.ndarray  # (d + K) x r: the axes, then q_k = m_k - U mu_k, the part of each mean outside the axes
     offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
+    metric: NoiseMetric | None = None
 
     @classmethod
-    def of(cls, axes: np.ndarray, means: np.ndarray, squared_norms: np.ndarray | None = None) -> FullMeans:
+    def of(
+        cls,
+        axes: np.ndarray,
+        means: np.ndarray,
+        squared_norms: np.ndarray | None = None,
+        metric: NoiseMetric | None = None,
+    ) -> FullMeans:
         """`squared_norms` of the means, for means that do not lie in the space of the rows' coordinates."""
-        latent = means @ axes
+        latent, solved = means @ axes, _solved(metric, means)
         if squared_norms is None:
-            squared_norms = np.einsum("kj,kj->k", means, means)
+            squared_norms = np.einsum("kj,kj->k", means, solved)
         return cls(
             latent,
-            np.concatenate([axes.T, means - latent @ axes.T]),
+            np.concatenate([axes.T, solved - latent @ axes.T]),
             squared_norms - np.einsum("kj,kj->k", latent, latent),
+            metric,
         )
 
     @property
@@ -63,7 +83,7 @@ class FullMeans(Placing):
         """
         x, residuals = products[: self.d], products[self.d :]
         residuals *= -2
-        residuals += state.squared_norms - np.einsum("dm,dm->m", x, x)
+        residuals += _norms(self.metric, state) - np.einsum("dm,dm->m", x, x)
         residuals += self.offsets[:, None]
         np.maximum(residuals, 0, out=residuals)
         return products
@@ -88,12 +108,16 @@ class LatentMeans(Placing):
     latent_means: np.ndarray  # mu, K x d
     matrix: np.ndarray  # (d + 1) x r: the axes, then Q ybar
     offset: float  # |Q ybar|^2
+    metric: NoiseMetric | None = None
 
     @classmethod
-    def of(cls, axes: np.ndarray, latent_means: np.ndarray, overall: np.ndarray) -> LatentMeans:
+    def of(
+        cls, axes: np.ndarray, latent_means: np.ndarray, overall: np.ndarray, metric: NoiseMetric | None = None
+    ) -> LatentMeans:
         """`overall` (r) is ybar relative to the rows' centre: rounding, which float32 rows make visible."""
-        outside = overall - axes @ (axes.T @ overall)
-        return cls(latent_means, np.concatenate([axes.T, outside[None]]), float(outside @ outside))
+        outside = _solved(metric, overall[None])[0] - axes @ (axes.T @ overall)
+        offset = float(outside @ (outside if metric is None else overall))
+        return cls(latent_means, np.concatenate([axes.T, outside[None]]), offset, metric)
 
     @property
     def d(self) -> int:
@@ -108,7 +132,7 @@ class LatentMeans(Placing):
         """From the products (d + 1, m) of `matrix` with the rows to what is placed, in the same memory."""
         x, rest = products[: self.d], products[self.d]
         rest *= -2
-        rest += state.squared_norms - np.einsum("dm,dm->m", x, x)
+        rest += _norms(self.metric, state) - np.einsum("dm,dm->m", x, x)
         rest += self.offset
         np.maximum(rest, 0, out=rest)
         return products
@@ -138,7 +162,7 @@ class NoiseMoments(Mergeable):
     second: np.ndarray  # out[k] = sum_i w[i] t[i, k] r[i, k]^2
 
 
-@kernel(reads=("weights", "squared_norms", "posteriors"))
+@kernel(reads=("weights", "squared_norms", "metric_norms", "posteriors"))
 def noise_moments(block: Block, state: BlockState, placing: FullMeans) -> NoiseMoments:
     """How far the rows of each group lie outside the axes, and how much that varies."""
     residuals = placing.finish(block.times(placing.matrix), state)[placing.d :]

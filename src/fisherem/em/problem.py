@@ -11,7 +11,8 @@ import numpy as np
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
 from .kernels import begin, column_moments, group_sums, varying_columns
-from .scatter import DenseScatter, RowSpaceScatter, Scatter
+from .noise_metric import NoiseMetric, metric_norms
+from .scatter import DenseScatter, RowSpaceScatter, Scatter, WhitenedScatter
 from .spatial_prior import SpatialPrior
 
 __all__ = ["AUTO_RIDGE", "Problem", "prepare"]
@@ -47,6 +48,8 @@ class Problem:
     lightest: float  # the smallest positive weight
     given: Rows  # the rows as given: `rows` unless those are coordinates in the row space
     prior: SpatialPrior | None = None  # rows that lie near each other tend to the same group
+    metric: NoiseMetric | None = None  # of a noise with factors; `states` know the rows' norms in it
+    whitened: WhitenedScatter | None = None  # S in that metric
 
     @property
     def p(self) -> int:
@@ -58,9 +61,26 @@ class Problem:
         """The mean variance per variable, trace(S) / p: what floors and ridges are relative to."""
         return self.scatter.mean_variance
 
+    @property
+    def inverted(self) -> Scatter:
+        """The covariance that a dense F-step inverts: S, or S in the metric of the noise."""
+        return self.scatter if self.whitened is None else self.whitened
+
     def with_ridge(self, share: float) -> Problem:
         """The same data with another ridge, as a share of the mean variance."""
+        if self.whitened is not None:
+            return replace(self, whitened=self.whitened.with_ridge(share))
         return replace(self, scatter=self.scatter.with_ridge(share))
+
+    def in_metric(self, metric: NoiseMetric | None, states: Any) -> Problem:
+        """The same data seen in the metric of a noise with factors; the states learn the rows' norms in it."""
+        if metric is None:
+            return self
+        self.rows.fold(metric_norms, states, metric)
+        half = metric.half_solve(self.scatter.covariance())
+        share = self.scatter.ridge / self.scatter.mean_variance
+        whitened = WhitenedScatter(metric.half_solve(half.T), share, self.p)
+        return replace(self, metric=metric, whitened=whitened)
 
     def fresh_states(self) -> Any:
         """States that know the rows' weights and norms, and nothing of a fit."""

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ..solvers.gram import DenseGram, LowRankGram
 
-__all__ = ["CorrelationScatter", "DenseScatter", "RowSpaceScatter", "Scatter"]
+__all__ = ["CorrelationScatter", "DenseScatter", "RowSpaceScatter", "Scatter", "WhitenedScatter"]
 
 
 class DenseScatter:
@@ -35,9 +35,15 @@ class DenseScatter:
             )
         self.gram = DenseGram(self.matrix)
 
+    def covariance(self) -> np.ndarray:
+        """S in the rows' coordinates (p x p), without the ridge."""
+        covariance = self.matrix.copy()
+        covariance[np.diag_indices(len(covariance))] = self._variances
+        return covariance
+
     def with_ridge(self, ridge: float) -> DenseScatter:
         """The same covariance with another ridge, as a share of the mean variance."""
-        return DenseScatter(self.block(np.arange(self.p)), ridge)
+        return DenseScatter(self.covariance(), ridge)
 
     def block(self, variables: np.ndarray) -> np.ndarray:
         """out[a, b] = S[variables[a], variables[b]], without the ridge."""
@@ -108,6 +114,10 @@ class RowSpaceScatter:
     def _eigenvalues(self) -> np.ndarray:
         return self._diagonal - self.ridge
 
+    def covariance(self) -> np.ndarray:
+        """S in the rows' coordinates (r x r), without the ridge."""
+        return np.diag(self._eigenvalues)
+
     def with_ridge(self, ridge: float) -> RowSpaceScatter:
         """The same covariance with another ridge, as a share of the mean variance."""
         return RowSpaceScatter(self.basis, self._eigenvalues, ridge)
@@ -170,6 +180,24 @@ class CorrelationScatter(DenseScatter):
     def solve(self, right):
         """(S + ridge diag S)^-1 right."""
         return (super().solve((right.T * self._scale).T).T * self._scale).T
+
+
+class WhitenedScatter(DenseScatter):
+    """S in the metric of a noise with factors, in the rows' coordinates (r x r), of p variables."""
+
+    def __init__(self, covariance: np.ndarray, ridge: float, p: int):
+        super().__init__(covariance, ridge * len(covariance) / p)  # a share of the mean variance of the p variables
+        self.mean_variance *= len(covariance) / p
+        self.p = p
+
+    def with_ridge(self, ridge: float) -> WhitenedScatter:
+        """The same covariance with another ridge, as a share of the mean variance."""
+        return WhitenedScatter(self.covariance(), ridge, self.p)
+
+    @property
+    def rank(self) -> int:
+        """The dimensions that the rows fill."""
+        return len(self.matrix)
 
 
 Scatter = DenseScatter | RowSpaceScatter

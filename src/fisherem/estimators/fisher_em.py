@@ -18,6 +18,7 @@ from ..em.problem import AUTO_RIDGE
 from ..em.starts import STARTS
 from ..em.stopping import STOPPING
 from ..model.dlm import AUTO, candidates
+from ..selection.noise import NOISE_AUTO
 from ..tables.checking import check_init, check_number, check_one_of, check_sparsity, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
 from .fitting import adopt, fit_rows, warn_unless_converged
@@ -162,6 +163,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
+        noise_factors=0,
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -178,6 +180,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         self.n_jobs = n_jobs
         self.memory = memory
         self.means = means
+        self.noise_factors = noise_factors
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
@@ -209,6 +212,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_one_of("stopping", self.stopping, STOPPING)
         check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
         check_number("variance_floor", self.variance_floor, above=0)
+        check_number("noise_factors", self.noise_factors, integer=True, least=0, word=NOISE_AUTO)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, integer=True)
         parse_memory(self.memory)
@@ -314,6 +318,7 @@ class SparseFisherEM(FisherEM):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
+        noise_factors=0,
         method="two-step",
         sparsity="auto",
         start="fisher-em",
@@ -336,6 +341,7 @@ class SparseFisherEM(FisherEM):
             n_jobs=n_jobs,
             memory=memory,
             means=means,
+            noise_factors=noise_factors,
         )
         self.method = method
         self.sparsity = sparsity

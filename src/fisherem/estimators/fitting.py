@@ -20,6 +20,7 @@ from ..model.criteria import CRITERIA
 from ..model.dlm import AUTO, candidates
 from ..selection.automatic import fit_automatic
 from ..selection.criterion import Partition
+from ..selection.noise import with_factors
 from ..selection.roles import roles_table
 from ..tables.checking import check_clusters
 
@@ -47,7 +48,8 @@ def fit_rows(estimator, table, weights=None, prior=None) -> tuple[Problem, Chose
     problem = prepare(table, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(estimator, "feature_names_in_", None))
-        return problem, _chosen(problem, spec, estimator.model)
+        chosen = _chosen(problem, spec, estimator.model)
+        return problem, with_factors(problem, spec, chosen, estimator.noise_factors)
 
 
 def _chosen(problem: Problem, spec: Specification, model) -> Chosen:
@@ -106,9 +108,13 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.latent_means_ = estimator.means_ @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises
+    metric = None if solution.metric is None else solution.metric.in_variables(problem.scatter)
+    estimator.noise_factors_ = solution.n_factors
+    estimator.noise_loadings_ = np.zeros((problem.p, 0)) if metric is None else metric.vectors * np.sqrt(metric.gains)
+    estimator.noise_choice_ = chosen.noise
     estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
     estimator.log_likelihood_ = fit.log_likelihood
-    estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros)
+    estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros, solution.n_factors)
     partition = Partition.of_labels(problem, estimator.labels_, K)
     support = np.flatnonzero(estimator.support_)
     for name, criterion in CRITERIA.items():
@@ -139,4 +145,6 @@ def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:
         return scatter.to_variables(solution.means.T).T
     overall = scatter.to_variables(solution.overall[:, None])[:, 0]
     inside = solution.density.latent_means - solution.overall @ solution.axes.rows
+    if solution.metric is not None:  # A'NA = I: along N A the coordinates change as they should
+        loadings = solution.metric.in_variables(scatter).times(loadings)
     return overall + inside @ loadings.T

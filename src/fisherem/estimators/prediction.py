@@ -13,6 +13,7 @@ from ..em.dlm_family import DLMSolution, Means
 from ..em.f_step.step import Axes
 from ..em.kernels import project
 from ..em.m_step import LatentParameters, Parameters
+from ..em.noise_metric import NoiseMetric
 from ..em.passes import evaluate
 from ..em.problem import prepare
 from ..model.criteria import CRITERIA
@@ -62,8 +63,17 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
         # the proportions and the means come from the same posteriors: their product is the overall mean
         overall = self.weights_ @ means if latent else None
-        density = kind.of(*parts, len(self.loadings_))
-        return DLMSolution(Axes(self.loadings_), means, density, overall=overall)
+        metric = self._metric()
+        density = kind.of(*parts, len(self.loadings_), metric=metric)
+        return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
+
+    def _metric(self) -> NoiseMetric | None:
+        """The metric of the noise; None without factors."""
+        factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
+        if factors is None or not factors.shape[1]:
+            return None
+        gains = np.einsum("pm,pm->m", factors, factors)
+        return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
         weights = check_weights(sample_weight, table)
@@ -178,5 +188,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         factors = np.linalg.cholesky(self.covariances_)
         inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
         noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
-        noise -= (noise @ self.loadings_) @ self.loadings_.T
-        return self.means_[labels] + inside @ self.loadings_.T + noise, labels
+        along = self.loadings_
+        if (metric := self._metric()) is not None:
+            noise, along = metric.half_times(noise.T).T, metric.times(along)
+        noise -= (noise @ self.loadings_) @ along.T
+        return self.means_[labels] + inside @ along.T + noise, labels

@@ -65,5 +65,7 @@ def _restricted(step, support: np.ndarray):
     for name in ("means_", "group_means_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[:, support])
+    if hasattr(step, "noise_loadings_"):  # what lies outside the axes is the same for every group
+        small.noise_loadings_ = np.zeros((int(support.sum()), 0))
     small.n_features_in_ = int(support.sum())
     return small

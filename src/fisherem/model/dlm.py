@@ -94,10 +94,10 @@ class DLM:
         """The paper's notation, such as "DLM[alpha_kj beta]"."""
         return f"DLM[{self.covariance.symbol} {self.noise.symbol}]"
 
-    def n_parameters(self, n_clusters: int, p: int, d: int, n_zeros: int = 0) -> int:
+    def n_parameters(self, n_clusters: int, p: int, d: int, n_zeros: int = 0, n_factors: int = 0) -> int:
         """Free parameters (Table 1); with `n_zeros` zeros in the loadings, the effective number of section 3.4.
 
-        gamma_e = (K-1) + K d + (d [p - (d+1)/2] - d_e) + covariances + noises
+        gamma_e = (K-1) + K d + (d [p - (d+1)/2] - d_e) + covariances + noises + factors of the noise
         """
         return (
             (n_clusters - 1)
@@ -105,7 +105,18 @@ class DLM:
             + (orientation_parameters(p, d) - n_zeros)
             + (self.covariance.count(n_clusters, d) if d else 0)
             + self.noise.count(n_clusters)
+            + self._factor_parameters(p, d, n_factors)
         )
+
+    def _factor_parameters(self, p: int, d: int, m: int) -> int:
+        """m factors of p variables, p m - m (m-1)/2, as far as they are free.
+
+        A group's covariance has at most p (p+1)/2 parameters. With nearly as many factors as variables N is any
+        covariance already, and what the model says inside the axes and of the noise level repeats a part of it.
+        """
+        m = min(m, p - 1)
+        own = (self.covariance.count(1, d) if d else 0) + 1
+        return min(p * m - m * (m - 1) // 2, p * (p + 1) // 2 - own)
 
 
 MODELS: Register[DLM] = Register("model", {m.name: m for m in (DLM(c, b) for c in _COVARIANCES for b in _NOISES)})

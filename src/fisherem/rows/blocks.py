@@ -29,6 +29,7 @@ class BlockState:
     weights: Any = None  # (m,)
     first: Any = None  # the number of the first row
     squared_norms: Any = None  # (m,) of the centred rows
+    metric_norms: Any = None  # (m,) the same in the metric of the noise, where it has one
     start: Any = None  # labels (m,) or posteriors (K, m) to begin from
     posteriors: Any = None  # (K, m)
     placed: Any = None  # (c, m), where the rows stand for the present E-step: the family's own numbers

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..em.dlm_family import DLMFamily, Subset
+from ..em.family import Phase
 from ..em.latent_choice import roomy_model
-from ..em.loop import Fit, run
-from ..em.multistart import NUMERICAL_ERRORS, Specification
+from ..em.loop import Fit
+from ..em.multistart import NUMERICAL_ERRORS, Specification, run_adapted
 from ..em.problem import Problem
 from ..model.dlm import MODELS
 from .criterion import Partition, judge
@@ -55,8 +56,7 @@ def fit_subset(
     family = replace(spec.family, model=MODELS[model], sparse=None, subset=Subset(support), d=d)
     states = problem.start_states(labels, spec.n_clusters)
     try:
-        there, adapted = family.adapt(problem, states)
-        fit = run(there, states, adapted, spec.settings, phase="sparse")
+        fit = run_adapted(problem, states, spec, Phase("sparse", family))
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole else None

@@ -1,0 +1,99 @@
+"""Noise with common factors: the metric in which it is spherical.
+
+Outside what separates the groups the rows of every group have the covariance beta_k N with
+
+    N = I + V diag(g) V'          V (p x m) orthonormal, g > 0
+
+m factors that all variables share (size, brightness, batch) and a spherical rest. In the metric N^-1/2 the noise is
+spherical and the DLM is the paper's. Its axes are coefficients A (p x d) with A'NA = I in the variables' own units:
+rows are placed at A'y, and the groups' means differ along N A. With sparse A the groups depend on the selected
+variables alone, and the means of the others differ only as far as the factors carry them along. m = 0 is N = I; with
+m = p - 1 factors N is any covariance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rows.blocks import Block, BlockState, Sized, kernel
+from .kernels import Nothing
+
+__all__ = ["NoiseMetric", "metric_norms", "metric_of"]
+
+# Variances of the rest below this share of the mean are rounding: N would not be invertible in floating point.
+_LEAST_REST = 1e-9
+
+
+@dataclass(frozen=True)
+class NoiseMetric(Sized):
+    """N = I + V diag(g) V'. The vectors V (r x m) are in the rows' coordinates, or in the variables."""
+
+    vectors: np.ndarray
+    gains: np.ndarray
+
+    @property
+    def m(self) -> int:
+        """The number of factors."""
+        return len(self.gains)
+
+    @property
+    def log_det(self) -> float:
+        """log |N|"""
+        return float(np.log1p(self.gains).sum())
+
+    def _apply(self, array: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """(I + V diag(factors - 1) V') array: V' is applied first, so nothing of size r x r is made."""
+        return array + self.vectors @ ((factors - 1)[:, None] * (self.vectors.T @ array))
+
+    def times(self, array: np.ndarray) -> np.ndarray:
+        """N array (r x c)."""
+        return self._apply(array, 1 + self.gains)
+
+    def solve(self, array: np.ndarray) -> np.ndarray:
+        """N^-1 array (r x c)."""
+        return self._apply(array, 1 / (1 + self.gains))
+
+    def half_times(self, array: np.ndarray) -> np.ndarray:
+        """N^1/2 array (r x c)."""
+        return self._apply(array, np.sqrt(1 + self.gains))
+
+    def half_solve(self, array: np.ndarray) -> np.ndarray:
+        """N^-1/2 array (r x c)."""
+        return self._apply(array, 1 / np.sqrt(1 + self.gains))
+
+    def in_variables(self, scatter) -> NoiseMetric:
+        """The same with V (p x m) in the variables."""
+        return NoiseMetric(scatter.to_variables(self.vectors), self.gains)
+
+    def block(self, support: np.ndarray) -> np.ndarray:
+        """N_SS (s x s), for vectors in the variables."""
+        rows = self.vectors[support]
+        return np.eye(len(support)) + (rows * self.gains) @ rows.T
+
+    def norms(self, block: Block, squared_norms: np.ndarray) -> np.ndarray:
+        """out[i] = y_i'N^-1 y_i from |y_i|^2: m products a row."""
+        share = self.gains / (1 + self.gains)
+        parts = block.times(self.vectors.T)
+        return np.maximum(squared_norms - np.einsum("jm,jm,j->m", parts, parts, share), 0)
+
+
+@kernel(reads=("squared_norms",), writes=("metric_norms",))
+def metric_norms(block: Block, state: BlockState, metric: NoiseMetric) -> Nothing:
+    """Keep y'N^-1 y of every row: it stays the same as long as the metric does."""
+    state.metric_norms = metric.norms(block, state.squared_norms)
+    return Nothing()
+
+
+def metric_of(within: np.ndarray, m: int, p: int) -> NoiseMetric:
+    """N from a pooled covariance within groups (r x r) of p variables: m eigenvalues kept, the rest their mean.
+
+    For n <= p the covariance is that of the row space; the rest then includes the directions that no row has.
+    """
+    values, vectors = np.linalg.eigh(within)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    m = min(m, len(values), p - 1)
+    rest = float(values[m:].sum()) / (p - m)
+    rest = max(rest, _LEAST_REST * float(values.sum()) / p, np.finfo(float).tiny)
+    return NoiseMetric(np.ascontiguousarray(vectors[:, :m]), np.maximum(values[:m] / rest - 1, 0))
