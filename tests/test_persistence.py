@@ -1,3 +1,4 @@
+import copy
 import json
 import pickle
 import zipfile
@@ -23,6 +24,7 @@ from fisherem import (
     load,
     save,
 )
+from fisherem.cli.data import open_for
 from fisherem.persistence import ModelFileError
 from fisherem.rivals import RIVALS
 
@@ -185,8 +187,71 @@ def test_zip_bombs_are_refused_before_they_are_unpacked(tmp_path):
     path = tmp_path / "bomb.skops"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", "{}")
-        archive.writestr("0.npy", b"\0" * 200_000_000)
-    refused(path, "would unpack to")
+        archive.writestr("0.npy", b"\0" * 20_000_000)
+    refused(path, "it holds compressed data")
+    small = path.read_bytes().replace((20_000_000).to_bytes(4, "little"), (20_000).to_bytes(4, "little"))
+    path.write_bytes(small)  # the directory lies about the size
+    refused(path, "it holds compressed data")
+
+
+def test_members_that_overlap_are_refused(tmp_path):
+    """Many names for the same data: a directory that promises more than the file holds."""
+    path = tmp_path / "bomb.skops"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", "{}")
+        archive.writestr("0.npy", b"\0" * 2**20)
+        archive.filelist += [copy.copy(archive.filelist[-1]) for _ in range(50)]
+    refused(path, r"would unpack to 51 MB, more than its own size")
+
+
+def test_a_large_file_that_is_no_archive_is_not_read(tmp_path):
+    path = tmp_path / "large.skops"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # a hole: reading it would take a terabyte
+    refused(path, "not a model file; model files are written by")
+
+
+@pytest.mark.parametrize(
+    ("held", "name"), [(None, "NoneType"), ("text", "str"), (3, "int"), (StandardScaler(), "StandardScaler"),
+                       (make_pipeline(StandardScaler(), StandardScaler()), "Pipeline that ends in StandardScaler")],
+)  # fmt: skip
+def test_other_types_than_models_are_refused(tmp_path, held, name):
+    path = tmp_path / "other.skops"
+    skops.io.dump({"format": 1, "fisherem": "0.1.0", "model": held}, path)
+    refused(path, f"other.skops: holds a {name} where a model is expected")
+    skops.io.dump({"format": "new", "model": held}, path)
+    refused(path, "not a fisherem model")
+
+
+def test_models_without_posteriors_are_refused_by_the_commands(frame, tmp_path):
+    path = save(SparseKMeans(2, bound=2.0, random_state=0).fit(frame), tmp_path / "model.skops")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(ValueError, match="holds a fitted SparseKMeans, which gives no posteriors"):
+        open_for(load(path), tmp_path / "x.csv", None, None, (), "1GB")
+
+
+def test_damaged_directories_are_named(frame, tmp_path):
+    good = save(FisherEM(random_state=0, n_init=1).fit(frame), tmp_path / "good.skops").read_bytes()
+    path = tmp_path / "model.skops"
+    directory = good.index(b"PK\x01\x02")
+    # the version that is needed, flags, the way of packing, sizes, lengths, the name, and where the member stands
+    for place, bit in (
+        (6, 64),
+        (8, 1),
+        (8, 32),
+        (8, 64),
+        (10, 1),
+        (10, 8),
+        (20, 1),
+        (24, 64),
+        (28, 1),
+        (42, 4),
+        (46, 2),
+    ):
+        damaged = bytearray(good)
+        damaged[directory + place] ^= bit
+        path.write_bytes(damaged)
+        refused(path, r"model\.skops: (damaged|not a|refused|a zip archive)")
 
 
 def test_unknown_types_are_refused_by_name(tmp_path):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 import fisherem
 
@@ -29,8 +30,6 @@ __all__ = ["ModelFileError", "load", "save"]
 _FORMAT = 1
 # Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
 _OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
-# Model files are not compressed, so they unpack to their own size; one that unpacks to far more is a zip bomb.
-_MOST_EXPANSION = 20
 
 
 class ModelFileError(ValueError):
@@ -78,24 +77,46 @@ def load(path):
         content: Any = skops.io.loads(data, trusted=trusted)
     except Exception as error:
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
-    if not isinstance(content, dict) or "model" not in content or "format" not in content:
+    if not isinstance(content, dict) or "model" not in content or not isinstance(content.get("format"), int):
         raise ModelFileError(f"{path}: a skops file, but not a fisherem model")
     if content["format"] > _FORMAT:
         raise ModelFileError(
             f"{path}: written by fisherem {content.get('fisherem')}, whose format this version ({__version__}) "
             "does not know: upgrade fisherem"
         )
-    return _with_defaults(_with_frames(content["model"]))
+    _check_type(path, content["model"])
+    try:
+        return _with_defaults(_with_frames(content["model"]))
+    except Exception as error:  # attributes that are not what they were when the file was written
+        raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
+
+
+def _check_type(path: Path, model) -> None:
+    """Refuse what is neither one of our estimators, nor a rival, nor a pipeline that ends in one of them."""
+    from .rivals import RIVALS
+
+    steps = getattr(model, "steps", None) if isinstance(model, Pipeline) else None
+    last = steps[-1][1] if steps else model
+    rivals = tuple(type(rival.make(2, 0)) for rival in RIVALS.values())
+    if not isinstance(last, (*_own_classes(), *rivals)):
+        held = type(model).__name__ if steps is None else f"Pipeline that ends in {type(last).__name__}"
+        expected = "FisherEM, SparseFisherEM, SelectDiscriminative or one of the rivals"
+        raise ModelFileError(f"{path}: holds a {held} where a model is expected: {expected}")
 
 
 def _trusted() -> list[str]:
     """Names of the types, beside those that skops knows, that a model file may hold: ours and the rivals' classes."""
-    from .estimators import FisherEM, SparseFisherEM
-    from .model_selection.select_variables import SelectDiscriminative
     from .rivals import RIVALS
 
     rivals = [rival.cls for rival in RIVALS.values() if rival.cls is not None]
-    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (FisherEM, SparseFisherEM, SelectDiscriminative, *rivals)]
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (*_own_classes(), *rivals)]
+
+
+def _own_classes() -> tuple[type, ...]:
+    from .estimators import FisherEM, SparseFisherEM
+    from .model_selection.select_variables import SelectDiscriminative
+
+    return FisherEM, SparseFisherEM, SelectDiscriminative
 
 
 # A dict with this key stands for a data frame in a file: skops has no form for one.
@@ -167,16 +188,28 @@ def _has_moved(node: dict) -> bool:
 
 
 def _check_container(path: Path) -> None:
+    """Refuse what is no archive of ours before any of it is unpacked.
+
+    Members are stored as they are, so all of them together are no larger than the file. A compressed member could hold
+    any amount of data, whatever the directory says of it.
+    """
     if not zipfile.is_zipfile(path):
-        kind = "a pickle file, which could run code" if path.read_bytes()[:1] == b"\x80" else "not a model file"
+        with path.open("rb") as file:
+            pickled = file.read(1) == b"\x80"
+        kind = "a pickle file, which could run code" if pickled else "not a model file"
         raise ModelFileError(f"{path}: {kind}; model files are written by fisherem.save")
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        size = sum(info.file_size for info in archive.infolist())
-    if "schema.json" not in names:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except Exception as error:  # zipfile has no one kind of error for a damaged directory
+        raise ModelFileError(f"{path}: damaged model file ({str(error) or type(error).__name__})") from None
+    if "schema.json" not in {member.filename for member in members}:
         raise ModelFileError(f"{path}: a zip archive, but not a model file (no schema.json in it)")
-    if size > _MOST_EXPANSION * path.stat().st_size + 2**20:
-        raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, far more than its own size")
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ModelFileError(f"{path}: refused, it holds compressed data, which fisherem.save never writes")
+    size = sum(max(member.file_size, member.compress_size) for member in members)
+    if size > path.stat().st_size:
+        raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, more than its own size")
 
 
 def _with_defaults(model):

@@ -59,6 +59,12 @@ def open_for(model, data, id_column, label_column, drop, memory, *, comma=None, 
     from ..estimators.selected import needed_names, on_selected
     from ..tables.opening import open_table
 
+    last = model[-1] if hasattr(model, "steps") else model
+    if not hasattr(last, "predict_proba"):
+        raise ValueError(
+            f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give one with a FisherEM, "
+            "a SparseFisherEM or a mixture"
+        )
     names = getattr(model, "feature_names_in_", None)
     table = open_table(
         data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory, comma=comma
