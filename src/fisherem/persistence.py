@@ -207,7 +207,9 @@ def _check_container(path: Path) -> None:
         raise ModelFileError(f"{path}: a zip archive, but not a model file (no schema.json in it)")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise ModelFileError(f"{path}: refused, it holds compressed data, which fisherem.save never writes")
-    size = sum(max(member.file_size, member.compress_size) for member in members)
+    if any(member.compress_size != member.file_size for member in members):
+        raise ModelFileError(f"{path}: damaged model file (its directory contradicts itself)")
+    size = sum(member.file_size for member in members)
     if size > path.stat().st_size:
         raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, more than its own size")
 

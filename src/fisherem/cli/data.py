@@ -62,7 +62,7 @@ def open_for(model, data, id_column, label_column, drop, memory, *, comma=None, 
     last = model[-1] if hasattr(model, "steps") else model
     if not hasattr(last, "predict_proba"):
         raise ValueError(
-            f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give one with a FisherEM, "
+            f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give a FisherEM, "
             "a SparseFisherEM or a mixture"
         )
     names = getattr(model, "feature_names_in_", None)
