@@ -1,10 +1,16 @@
 """What is left out is counted, and the rows are the arithmetic that the docstring says."""
 
+import tracemalloc
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from fisherem.images import Cube, clean, segment
+from fisherem.images.cube import as_cube
 from fisherem.images.units import parse_range, wavelength_units
+
+cleaning = import_module("fisherem.images.clean")  # the package has a function of that name
 
 
 def test_pixels_and_bands_are_counted(plain):
@@ -137,3 +143,36 @@ def test_ranges_without_bands_and_cubes_without_values(plain):
         clean(Cube(np.full((4, 4, 3), 7), fill_value=7))
     with pytest.raises(ValueError, match="all that were asked for are in the bad-band list"):
         clean(Cube(plain[0], bad_bands=np.ones(24, bool)))
+
+
+def test_masked_cells_are_missing(plain):
+    array = np.ma.masked_array(plain[0].copy(), mask=False)
+    array[3, 4, 5] = 1e6
+    array[3, 4, 5] = np.ma.masked
+    found = clean(as_cube(array))
+    assert not found.mask[3, 4]
+    assert found.report.not_finite_pixels == 1
+    assert found.rows.shape == (107, 24)
+
+
+def test_limits_do_not_depend_on_how_many_bands_are_looked_at_together(plain, monkeypatch):
+    array = plain[0].copy()
+    array[2, 3, 4], array[5, 5, :3], array[:, :, 9] = 40.0, np.nan, -1.0
+    expected = clean(as_cube(array, fill_value=-1.0))
+    assert expected.report.clipped
+    monkeypatch.setattr(cleaning, "_CHUNK", 500)
+    found = clean(as_cube(array, fill_value=-1.0))
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    assert found.report == expected.report
+
+
+def test_many_bands_take_little_more_memory_than_the_image():
+    rng = np.random.default_rng(0)
+    array = rng.uniform(1, 2, size=(8, 10, 50_000)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        clean(as_cube(array))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * array.nbytes  # the cleaned rows are one of them; it was ten

@@ -4,10 +4,12 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+import rasterio
 import scipy.io
 from rasterio import Affine
 
 from fisherem.images import read, segment
+from fisherem.images.units import parse_range
 
 from .files import write_envi, write_mat73, write_tif
 
@@ -198,9 +200,22 @@ def _edit(old, new):
         (_edit("byte order = 0", "data ignore value = none"), ValueError, "'data ignore value' must be numbers"),
         (_edit("byte order = 0", "reflectance scale factor = 0"), ValueError, "must be above 0"),
         (_edit("byte order = 0", "reflectance scale factor = inf"), ValueError, "must be finite"),
+        (_edit("byte order = 0", "wavelength = 0.5"), ValueError, "a.hdr: 'wavelength' must hold 24 numbers.*holds 1"),
+        (_edit("byte order = 0", "bbl = { 1 }"), ValueError, "a.hdr: 'bbl' must hold 24 numbers, one per band"),
+        (_edit("byte order = 0", "bbl = 1"), ValueError, "a.hdr: 'bbl' must hold 24 numbers, one per band"),
+        (_edit("byte order = 0", "band names = Red"), ValueError, "'band names' must hold 24 names.*it holds 1"),
+        (_edit("byte order = 0", "data ignore value = { 1, 2 }"), ValueError, "must hold one number; it holds 2"),
+        (_edit("header offset = 0", "header offset = -4"), ValueError, "'header offset' must be at least 0"),
+        (_edit("lines = 12", f"lines = {10**30}"), ValueError, "shorter than its header says"),
+        (_edit("byte order = 0", "map info = { UTM, 1, 1, east, 4, 5, 6, 33, North, WGS-84 }"), ValueError,
+         "a.hdr: 'map info' must hold a projection, six numbers and the zone of UTM .*'east'"),
+        (_edit("byte order = 0", "map info = { UTM, 1, 1, 3, 4, 5, 6, 99, North, WGS-84 }"), ValueError,
+         "a.hdr: 'map info' .*zone 99"),
+        (_edit("byte order = 0", "map info = { UTM, 1, 1, nan, 4, 5, 6, 33, North, WGS-84 }"), ValueError,
+         "a.hdr: 'map info' must hold finite numbers"),
         (lambda p: p.unlink(), FileNotFoundError, "there is no"),
     ],
-)
+)  # fmt: skip
 def test_bad_envi_files(tmp_path, plain, damage, error, message):
     path = write_envi(tmp_path / "a.hdr", plain[0])
     damage(path)
@@ -227,6 +242,47 @@ def test_bad_matlab_files(tmp_path, plain):
     (tmp_path / "text.mat").write_text("not a matlab file at all, only text " * 10)
     with pytest.raises(ValueError, match="cannot be read as a MATLAB file"):
         read(tmp_path / "text.mat")
+
+
+@pytest.mark.parametrize("kind", ["v5", "v5 packed", "v7.3"])
+def test_damaged_matlab_files_are_named(tmp_path, plain, kind):
+    path = tmp_path / "a.mat"
+    if kind == "v7.3":
+        write_mat73(path, cube=plain[0])
+    else:
+        scipy.io.savemat(path, {"cube": plain[0]}, do_compression=kind != "v5")
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(good[: rng.choice([len(good), rng.integers(128, len(good))])])
+        for place in rng.integers(120, min(3000, len(damaged)), 5) if len(damaged) > 121 else []:
+            damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            found = read(path)
+        except ValueError as error:
+            message = str(error)
+            assert message.startswith("a.mat")
+            assert "\n" not in message
+        else:  # damage to the values themselves leaves a cube of real numbers
+            assert found.data.ndim == 3
+            assert found.data.dtype.kind in "iuf"
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(ValueError, match=r"a\.mat (is damaged or incomplete|cannot be read as a MATLAB)"):
+        read(path)
+
+
+def test_bad_ranges_and_tags(tmp_path, plain):
+    array, wavelengths, _ = plain
+    for bands in ("1..2-3um", "1-2..um", "-", "1-2-3", ".-1", "1.5-2parsec"):
+        with pytest.raises(ValueError, match=f"bands must read like .* got '{bands}'"):
+            parse_range(bands, wavelengths, "um")
+    path = write_tif(tmp_path / "a.tif", array[:, :, :2], transform=Affine(1, 0, 5, 0, -1, 5))
+    with rasterio.open(path, "r+") as file:
+        file.update_tags(1, wavelength="0.5 um")
+        file.update_tags(2, wavelength="1..2")
+    with pytest.raises(ValueError, match=r"a\.tif: the tag 'wavelength' of band 2 must be a number; it says '1\.\.2'"):
+        read(path)
 
 
 def test_other_bad_files(tmp_path, plain):

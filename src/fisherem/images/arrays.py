@@ -74,24 +74,21 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
     `variable` names the array, `shape` (rows, columns) folds a table of pixels; see `read`.
     """
     from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
 
     with path.open("rb") as file:
         start = file.read(128)
     if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
         return _read_matlab73(path, variable, shape, order)
     numeric = {"double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
-    # SciPy raises NotImplementedError for the versions of .mat that it does not read
-    faults = (MatReadError, NotImplementedError, TypeError, ValueError, OSError, EOFError)
     try:
         found = {name: tuple(size) for name, size, kind in whosmat(path) if kind in numeric}
-    except faults as error:
-        raise ValueError(f"{path.name} cannot be read as a MATLAB file: {error}") from error
+    except Exception as error:  # a damaged file can make SciPy raise anything
+        raise ValueError(f"{path.name} cannot be read as a MATLAB file: {_reason(error)}") from error
     chosen = _choose(found, variable, shape, path.name)
     try:
         array = loadmat(path, variable_names=[chosen])[chosen]
-    except faults as error:
-        raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
+    except Exception as error:
+        raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
     return _as_cube(array, shape, order, path)
 
 
@@ -106,22 +103,23 @@ class Hdf5Lines(LazyLines):
     def _read(self, first: int, stop: int) -> np.ndarray:
         try:
             return self.dataset[:, :, first:stop].transpose(2, 1, 0)
-        except OSError as error:
-            raise ValueError(f"{Path(self.dataset.file.filename).name} is damaged or incomplete: {error}") from error
+        except (OSError, RuntimeError, ValueError) as error:  # h5py's, by what is damaged
+            name = Path(self.dataset.file.filename).name
+            raise ValueError(f"{name} is damaged or incomplete: {_reason(error)}") from error
 
 
 def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
     try:
         file = h5py.File(path, "r")
-    except OSError as error:
-        raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {error}") from error
-    # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
-    found = {
-        name: tuple(reversed(item.shape))
-        for name, item in file.items()
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
-    }
+        # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
+        found = {
+            name: tuple(reversed(item.shape))
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
+        }
+    except Exception as error:  # a damaged file can make h5py raise anything
+        raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {_reason(error)}") from error
     dataset = file[_choose(found, variable, shape, path.name)]
     if dataset.ndim == 3 and dataset.size * dataset.dtype.itemsize > READ_WHOLE_BYTES:
         _check_shape(tuple(reversed(dataset.shape)), shape, path)
@@ -129,9 +127,14 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     with file:
         try:
             array = dataset[...].T
-        except OSError as error:
-            raise ValueError(f"{path.name} is damaged or incomplete: {error}") from error
+        except Exception as error:
+            raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
     return _as_cube(array, shape, order, path)
+
+
+def _reason(error: Exception) -> str:
+    """What a library says is wrong, on one line; the kind of error where it says nothing."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def load_array(path: Path) -> np.ndarray:
@@ -140,8 +143,8 @@ def load_array(path: Path) -> np.ndarray:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path.name} cannot be read as an array of numbers: {error}") from error
+    except Exception as error:  # headers are parsed as Python: a damaged one can make NumPy raise anything
+        raise ValueError(f"{path.name} cannot be read as an array of numbers: {_reason(error)}") from error
 
 
 def read_npy(path: Path, *, shape=None, order="C") -> Cube:

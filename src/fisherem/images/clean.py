@@ -211,24 +211,35 @@ def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarra
     candidates = np.flatnonzero(use)
     low, high = np.full(cube.shape[2], -np.inf), np.full(cube.shape[2], np.inf)
     erratic = np.zeros(cube.shape[2], bool)
-    raw = cube.pixels.raw(candidates[:: max(1, len(candidates) // _SAMPLE)])
-    is_fill, not_finite = _invalid(raw, cube.fill_value)
-    bad = is_fill if not_finite is None else is_fill | not_finite
-    whole = chosen & ~bad.all(axis=0) if len(raw) else np.zeros_like(chosen)
-    values = raw[:, whole].astype(float)
-    gaps = bad[:, whole]
-    median_of = np.median
-    if gaps.any():
-        values[gaps] = np.nan
-        median_of = np.nanmedian
-    if values.size:
-        middle = median_of(values, axis=0)
-        spread = 1.4826 * median_of(np.abs(values - middle), axis=0)
+    middle, spread = _levels(cube, candidates[:: max(1, len(candidates) // _SAMPLE)])
+    whole = chosen & np.isfinite(middle)
+    if whole.any():
+        middle, spread = middle[whole], spread[whole]
         around, level = (median_filter(v, _WINDOW, mode="nearest") for v in (spread, np.abs(middle)))
         erratic[whole] = (spread > _ERRATIC * around) & (spread > level)
         spread[spread == 0] = np.inf  # half of the values are the same number: there is no scale to judge by
         low[whole], high[whole] = middle - clip * spread, middle + clip * spread
     return low, high, erratic
+
+
+def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Median and robust deviation of every band among the sampled pixels, in stored units; NaN where none has a value.
+
+    Some bands at a time: a median takes several copies of what it is taken of.
+    """
+    middle, spread = np.full(cube.shape[2], np.nan), np.full(cube.shape[2], np.nan)
+    for first, raw in cube.pixels.raw_bands(sample, max(1, _CHUNK // max(1, len(sample)))):
+        is_fill, not_finite = _invalid(raw, cube.fill_value)
+        bad = is_fill if not_finite is None else is_fill | not_finite
+        found = np.flatnonzero(~bad.all(axis=0))
+        values, gaps = raw[:, found].astype(float), bad[:, found]
+        if not values.size:
+            continue
+        values[gaps] = np.nan
+        median_of = np.nanmedian if gaps.any() else np.median
+        middle[first + found] = median_of(values, axis=0)
+        spread[first + found] = 1.4826 * median_of(np.abs(values - middle[first + found]), axis=0)
+    return middle, spread
 
 
 def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.ndarray, np.ndarray]:

@@ -7,11 +7,13 @@ Large compressed files are read as `LazyLines`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..tables.masked import unmasked
 from .lines import LazyLines
 
 __all__ = ["Cube", "Georeference", "Pixels", "as_cube"]
@@ -52,6 +54,14 @@ class Pixels:
             return flat[start - first * self.columns : stop - first * self.columns]
         key = np.asarray(key)
         return self.view[key // self.columns, key % self.columns]
+
+    def raw_bands(self, key: np.ndarray, step: int) -> Iterator[tuple[int, np.ndarray]]:
+        """(number of the first band, stored values of these pixels), `step` bands at a time: m x step."""
+        row, column = key // self.columns, key % self.columns
+        held = self.view[row, column] if isinstance(self.view, LazyLines) else None  # unpacked once, not at every step
+        for first in range(0, self.shape[1], step):
+            bands = slice(first, first + step)
+            yield first, self.view[row, column, bands] if held is None else held[:, bands]
 
     def __getitem__(self, key) -> np.ndarray:
         values = np.asarray(self.raw(key)).astype(self.dtype, copy=False)
@@ -121,10 +131,15 @@ class Cube:
 
 
 def as_cube(source: Any, **known) -> Cube:
-    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it."""
+    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it.
+
+    Masked cells are missing values.
+    """
     if isinstance(source, Cube):
         if known:
             raise ValueError(f"{', '.join(known)} are properties of the cube: set them when you make the Cube")
         return source
+    if np.ma.isMaskedArray(source):
+        source = unmasked(source)
     array = source if isinstance(source, np.ndarray) else np.asarray(source)
     return Cube(array, **known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -43,9 +44,11 @@ def read_envi(path: Path) -> Cube:
         raise ValueError(f"{header_path.name}: byte order must be 0 or 1; the header says {order}")
     dtype = np.dtype(DATA_TYPES[code]).newbyteorder(">" if order == 1 else "<")
     offset = _whole(header, "header offset", header_path, 0)
+    if offset < 0:
+        raise ValueError(f"{header_path.name}: 'header offset' must be at least 0; the header says {offset}")
     names, transpose = INTERLEAVES[interleave]
     data_path = _data_path(header_path)
-    expected = offset + dtype.itemsize * int(np.prod(list(sizes.values())))
+    expected = offset + dtype.itemsize * math.prod(sizes.values())
     if data_path.stat().st_size < expected:
         raise ValueError(
             f"{data_path.name} is shorter than its header says: expected {expected} bytes "
@@ -53,7 +56,9 @@ def read_envi(path: Path) -> Cube:
             f"got {data_path.stat().st_size}; the copy may be incomplete"
         )
     stored = np.memmap(data_path, dtype, "r", offset, tuple(sizes[n] for n in names))
-    return Cube(np.asarray(stored).transpose(transpose), path=str(path), **_described(header, header_path))
+    return Cube(
+        np.asarray(stored).transpose(transpose), path=str(path), **_described(header, sizes["bands"], header_path)
+    )
 
 
 def _header(path: Path) -> tuple[Path, dict]:
@@ -90,46 +95,62 @@ def _whole(header: dict, name: str, path: Path, default: int | None = None) -> i
         raise ValueError(f"{path.name}: '{name}' must be a whole number; {found}") from None
 
 
-def _numbers(header: dict, name: str, path: Path) -> np.ndarray:
-    """The field as an array of finite numbers; of a single one where the field is not a list."""
+def _numbers(header: dict, name: str, path: Path, n: int) -> np.ndarray:
+    """The n numbers of a field, all finite; a field of one may be written without braces."""
     try:
-        values = np.array(header[name], float)
+        values = np.atleast_1d(np.array(header[name], float))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path.name}: '{name}' must be numbers ({error}); fix or remove the line") from None
+    if values.shape != (n,):
+        expected = "one number" if n == 1 else f"{n} numbers, one per band"
+        raise ValueError(f"{path.name}: '{name}' must hold {expected}; it holds {values.size}: fix or remove the line")
     if not np.isfinite(values).all() and name != "data ignore value":  # NaN as fill value is common
         raise ValueError(f"{path.name}: '{name}' must be finite numbers; fix or remove the line")
     return values
 
 
-def _described(header: dict, path: Path) -> dict:
+def _described(header: dict, bands: int, path: Path) -> dict:
     """What the header says beyond the layout, as arguments of Cube."""
-    known: dict = {"georeference": _georeference(header)}
+    known: dict = {"georeference": _georeference(header, path)}
     if "wavelength" in header:
-        known["wavelengths"] = _numbers(header, "wavelength", path)
+        known["wavelengths"] = _numbers(header, "wavelength", path, bands)
         known["units"] = wavelength_units(header.get("wavelength units"), known["wavelengths"])
     if "band names" in header:
-        known["band_names"] = tuple(header["band names"])
+        names = header["band names"]
+        known["band_names"] = tuple(names) if isinstance(names, list) else (str(names),)
+        if len(known["band_names"]) != bands:
+            held = f"it holds {len(known['band_names'])}: fix or remove the line"
+            raise ValueError(f"{path.name}: 'band names' must hold {bands} names, one per band; {held}")
     if "bbl" in header:
-        known["bad_bands"] = _numbers(header, "bbl", path) == 0
+        known["bad_bands"] = _numbers(header, "bbl", path, bands) == 0
     if "data ignore value" in header:
-        known["fill_value"] = float(_numbers(header, "data ignore value", path))
+        known["fill_value"] = float(_numbers(header, "data ignore value", path, 1)[0])
     if "reflectance scale factor" in header:
-        known["scale_factor"] = float(_numbers(header, "reflectance scale factor", path))
+        known["scale_factor"] = float(_numbers(header, "reflectance scale factor", path, 1)[0])
         if known["scale_factor"] <= 0:
             raise ValueError(f"{path.name}: 'reflectance scale factor' must be above 0; fix or remove the line")
     return known
 
 
-def _georeference(header: dict) -> Georeference:
+def _georeference(header: dict, path: Path) -> Georeference:
     info = header.get("map info")
     text = header.get("coordinate system string")
     crs = ",".join(text) if isinstance(text, list) else text
     if not isinstance(info, list) or len(info) < 7:
         return Georeference(crs)
-    turned = next((float(m[1]) for m in (re.match(r"rotation\s*=\s*(\S+)", i) for i in info) if m), 0.0)
-    column, row, x, y, dx, dy = (float(v) for v in info[1:7])
+    try:
+        turned = next((float(m[1]) for m in (re.match(r"rotation\s*=\s*(\S+)", i) for i in info) if m), 0.0)
+        column, row, x, y, dx, dy = (float(v) for v in info[1:7])
+        named = crs or _named_crs(info)
+    except ValueError as error:
+        raise ValueError(
+            f"{path.name}: 'map info' must hold a projection, six numbers and the zone of UTM ({error}); fix or remove "
+            "the line"
+        ) from None
+    if not np.isfinite([turned, column, row, x, y, dx, dy]).all():
+        raise ValueError(f"{path.name}: 'map info' must hold finite numbers; fix or remove the line")
     transform = None if turned else (dx, 0.0, x - (column - 1) * dx, 0.0, -dy, y + (row - 1) * dy)
-    return Georeference(crs or _named_crs(info), transform, tuple(info))
+    return Georeference(named, transform, tuple(info))
 
 
 def _named_crs(info: list[str]) -> str | None:
@@ -138,5 +159,8 @@ def _named_crs(info: list[str]) -> str | None:
         return None
     if info[0].strip().upper() == "UTM":
         south = len(info) > 8 and info[8].strip().lower().startswith("s")
-        return f"EPSG:{(32700 if south else 32600) + int(info[7])}"
+        zone = int(info[7])
+        if not 1 <= zone <= 60:
+            raise ValueError(f"zone {zone}")
+        return f"EPSG:{(32700 if south else 32600) + zone}"
     return "EPSG:4326" if info[0].strip().lower().startswith("geographic") else None

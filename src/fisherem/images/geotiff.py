@@ -11,11 +11,11 @@ import numpy as np
 from .._utils.extras import need_extra
 from .cube import Cube, Georeference
 from .lines import READ_WHOLE_BYTES, LazyLines
-from .units import UNITS, wavelength_units
+from .units import NUMBER, UNITS, wavelength_units
 
 __all__ = ["RasterLines", "read_geotiff"]
 
-_NUMBER_UNIT = re.compile(r"\s*([\d.]+)\s*([^\d\s)]+)")
+_NUMBER_UNIT = re.compile(rf"\s*{NUMBER}\s*([^\d\s).]+)")
 
 
 class RasterLines(LazyLines):
@@ -54,7 +54,7 @@ def read_geotiff(path: Path) -> Cube:
             file = rasterio.open(path)
         except rasterio.errors.RasterioIOError as error:
             raise ValueError(f"{path.name} cannot be read as a raster: {error}") from error
-        known = _described(file)
+        known = _described(file, path)
         mask = None
         if any(rasterio.enums.MaskFlags.per_dataset in flags for flags in file.mask_flag_enums):
             mask = file.dataset_mask() > 0
@@ -71,7 +71,7 @@ def read_geotiff(path: Path) -> Cube:
             return Cube(np.asarray(lines), mask=mask, path=str(path), **known)
 
 
-def _described(file) -> dict:
+def _described(file, path: Path) -> dict:
     transform = None if file.transform.is_identity else tuple(file.transform)[:6]
     known: dict = {"georeference": Georeference(file.crs.to_wkt() if file.crs else None, transform)}
     if file.nodata is not None and np.isfinite(file.nodata):
@@ -80,7 +80,7 @@ def _described(file) -> dict:
         known["band_names"] = tuple(file.descriptions)
     tags = [{k.lower(): v for k, v in file.tags(i).items()} for i in file.indexes]
     if all("wavelength" in t for t in tags):
-        known["wavelengths"] = np.array([float(t["wavelength"].split()[0]) for t in tags])
+        known["wavelengths"] = np.array([_wavelength(t["wavelength"], i, path) for i, t in enumerate(tags, 1)])
         known["units"] = wavelength_units(tags[0].get("wavelength_units"), known["wavelengths"])
     elif all(file.descriptions):
         read = [_NUMBER_UNIT.match(d) for d in file.descriptions]
@@ -88,3 +88,11 @@ def _described(file) -> dict:
             known["wavelengths"] = np.array([float(m[1]) for m in read if m])
             known["units"] = UNITS[read[0][2].lower()]  # type: ignore[index]
     return known
+
+
+def _wavelength(text: str, band: int, path: Path) -> float:
+    """The number that a band's tag begins with."""
+    match = re.match(rf"\s*{NUMBER}(\s|$)", text)
+    if match is None:
+        raise ValueError(f"{path.name}: the tag 'wavelength' of band {band} must be a number; it says {text!r}")
+    return float(match[1])

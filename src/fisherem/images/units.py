@@ -12,7 +12,8 @@ UNITS = {
     "um": "um", "µm": "um", "μm": "um", "micrometers": "um", "micrometer": "um", "microns": "um", "micron": "um",
     "nm": "nm", "nanometers": "nm", "nanometer": "nm",
 }  # fmt: skip
-_RANGE = re.compile(r"\s*([\d.]+)\s*(?:-|:|to)\s*([\d.]+)\s*(\S*)\s*")
+NUMBER = r"(\d+\.?\d*|\.\d+)"
+_RANGE = re.compile(rf"\s*{NUMBER}\s*(?:-|:|to)\s*{NUMBER}\s*([^\d\s.]*)\s*")
 
 
 def wavelength_units(name: str | None, wavelengths) -> str:
