@@ -100,6 +100,8 @@ class Cube:
     path: str = ""
 
     def __post_init__(self):
+        if np.ma.isMaskedArray(self.data):  # a masked cell is a missing one
+            object.__setattr__(self, "data", unmasked(self.data))
         if self.data.ndim != 3:
             raise ValueError(f"a cube has rows x columns x bands; got an array of shape {self.data.shape}")
         if self.data.dtype.kind not in "iufb":
@@ -131,15 +133,10 @@ class Cube:
 
 
 def as_cube(source: Any, **known) -> Cube:
-    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it.
-
-    Masked cells are missing values.
-    """
+    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it."""
     if isinstance(source, Cube):
         if known:
             raise ValueError(f"{', '.join(known)} are properties of the cube: set them when you make the Cube")
         return source
-    if np.ma.isMaskedArray(source):
-        source = unmasked(source)
     array = source if isinstance(source, np.ndarray) else np.asarray(source)
     return Cube(array, **known)
