@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from fisherem import FisherEM, SparseKMeans
-from fisherem.tables.checking import check_table, check_weights, open_rows
+from fisherem.tables.checking import check_init, check_table, check_weights, open_rows
 from fisherem.tables.errors import TableError
 from fisherem.tables.kinds import describe_refused, kind_of
 from fisherem.tables.opening import open_table
@@ -97,6 +97,8 @@ def test_masked_cells_are_missing():
     assert np.isnan(open_rows(None, masked)[4, 2])
     whole = np.ma.masked_array(X, mask=False)
     np.testing.assert_array_equal(check_table(FisherEM(), whole, reset=True), X)
+    with pytest.raises(ValueError, match="init contains NaN"):
+        check_init(np.ma.masked_array(np.arange(12) % 2, mask=np.arange(12) == 3), 12, 2)
     with pytest.raises(ValueError, match="sample_weight contains NaN"):
         check_weights(np.ma.masked_array(np.ones(12), mask=np.arange(12) == 3), X)
 

@@ -43,6 +43,14 @@ def test_a_first_row_with_a_gap_is_no_header(refused, first):
     refused(f"{first}\n4.5,5,6\n7,8,9\n", "line 1, column 'x")
 
 
+def test_a_first_row_that_may_be_a_header_or_not_is_asked_about(opened, refused):
+    refused("5.1,n.d.,1.4,0.2\n4.9,3.0,1.4,0.2\n", "line 1: 'n.d.' stands beside numbers: name every column")
+    assert opened("label,400,410.5,420,430\n1,2,3,4,5\n").X.shape == (1, 5)  # wavelengths are in order
+    assert opened("a,b,0.9\n1,2,3\n").X.shape == (1, 3)  # words are more
+    assert opened("label,4000,3990\n1,2,3\n").X.shape == (1, 3)
+    assert opened("who,7,3,9\nann,2,3,4\n", id_column="who").X.shape == (1, 3)
+
+
 @pytest.mark.parametrize(
     ("text", "names", "ids"),
     [

@@ -10,8 +10,10 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+
+import numpy as np
 
 from .._utils.wording import count
 from .errors import TableError
@@ -67,7 +69,7 @@ def find_layout(path: Path, text: str, comma: str | None = None) -> Layout:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     separator = _separator(lines)
     records = _records(path, lines, separator)
-    header = _header([cut(record, separator) for _, record in records[: 1 + _COUNTED]])
+    header = _header(path, records[0][0], [cut(record, separator) for _, record in records[: 1 + _COUNTED]])
     if header is not None:
         if len(records) == 1:
             raise TableError(f"{path}: only a header line, no rows")
@@ -136,10 +138,11 @@ def _spans(path: Path, lines: list[str], separator: str) -> Iterator[tuple[int, 
 # -- header and decimal sign ---------------------------------------------------------------------------------------
 
 
-def _header(rows: list[list[str]]) -> list[str] | None:
+def _header(path: Path, line: int, rows: list[list[str]]) -> list[str] | None:
     """The names in the first row; None if it is a row like the others, of numbers and gaps."""
     first, *others = rows
     if not all(_is_value(cell) for cell in first):
+        _check_header(path, line, first, others)
         return first
     # numbers as names, after an empty corner: above names of rows, or above a count of them
     begin = [row[0] for row in others]
@@ -147,6 +150,24 @@ def _header(rows: list[list[str]]) -> list[str] | None:
     counted = any(begin == [str(i + least) for i in range(len(begin))] for least in (0, 1))
     corner = first[0] == "" and len(first) > 1 and "" not in first[1:]
     return first if corner and others and (named or counted) else None
+
+
+def _check_header(path: Path, line: int, first: list[str], others: list[list[str]]) -> None:
+    """Refuse a first row that may be a header or a row with a cell that is no number.
+
+    Names may be numbers, such as wavelengths or a count; those are in order. So may a row be that stands above text.
+    """
+    words = [j for j, cell in enumerate(first) if not _is_value(cell)]
+    scale = [float(cell.replace(",", ".")) for cell in first if _NUMBER.fullmatch(cell)]
+    steps = {np.sign(after - before) for before, after in pairwise(scale)}
+    # up to three numbers with decimals are in order by chance too often
+    in_order = steps in (set(), {1.0}, {-1.0}) and (len(scale) > 3 or all(value.is_integer() for value in scale))
+    above_text = any(not _is_value(row[j]) for row in others for j in words)
+    if others and len(words) < len(scale) and not in_order and not above_text:
+        raise TableError(
+            f"{path}: line {line}: {first[words[0]]!r} stands beside numbers: name every column if this is a header, "
+            "or fix the cell if it is a row"
+        )
 
 
 def _is_value(cell: str) -> bool:

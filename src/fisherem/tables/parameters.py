@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from .masked import unmasked
+
 __all__ = ["check_init", "check_number", "check_one_of", "check_sparsity"]
 
 
@@ -40,6 +42,8 @@ def _intervals(integer: bool, least, above, most) -> list[Interval]:
 
 def check_init(init, n: int, n_clusters: int):
     """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
+    if np.ma.isMaskedArray(init):
+        init = unmasked(init)
     start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
     if start.ndim == 1:
         if len(start) != n:

@@ -1,0 +1,22 @@
+"""What must hold of every fit, whatever the data were."""
+
+import numpy as np
+
+__all__ = ["check_fit"]
+
+
+def check_fit(model, X) -> None:
+    """Labels in range, probabilities, orthonormal loadings, and the same answers for the rows of the fit."""
+    K = len(model.weights_)
+    assert model.labels_.dtype == np.int64
+    assert set(np.unique(model.labels_)) <= set(range(K))
+    posteriors = np.asarray(model.predict_proba(X))
+    assert posteriors.shape == (len(model.labels_), K)
+    assert np.isfinite(posteriors).all()
+    assert (posteriors >= 0).all()
+    np.testing.assert_allclose(posteriors.sum(axis=1), 1, atol=1e-9)
+    d = model.loadings_.shape[1]
+    np.testing.assert_allclose(model.loadings_.T @ model.loadings_, np.eye(d), atol=1e-8)
+    assert np.isfinite([model.bic_, model.log_likelihood_]).all()
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_allclose(model.bic(X), model.bic_, rtol=1e-6, atol=1e-6)
