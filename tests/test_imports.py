@@ -63,7 +63,7 @@ INSIDE = {
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
     "images": [
-        "units", "lines", "cube", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean", "write",
+        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean", "write",
         "segmentation", "segment",
     ],
     "experiments": [

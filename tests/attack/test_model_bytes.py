@@ -16,6 +16,7 @@ from fisherem.em.problem import prepare
 from fisherem.estimators.fitting import specification
 from fisherem.model_selection.checkpoints import Store
 
+from .changes import changed, changes
 from .outcomes import Case, attack
 
 # Types and functions that no model file may bring to life.
@@ -39,37 +40,6 @@ def good(rows, tmp_path_factory):
         model = FisherEM(2, init="random", n_init=1, random_state=0, n_jobs=1).fit(rows)
     path = save(model, tmp_path_factory.mktemp("good") / "model.skops")
     return path.read_bytes(), model.predict_proba(rows)
-
-
-def changes(size: int):
-    """Changes of bytes: (what, where, how)."""
-    place = st.integers(0, size - 1)
-    return st.lists(
-        st.tuples(st.just("flip"), place, st.integers(0, 7))
-        | st.tuples(st.just("set"), place, st.binary(min_size=1, max_size=8))
-        | st.tuples(st.just("cut"), place, st.integers(1, 64))
-        | st.tuples(st.just("insert"), place, st.binary(min_size=1, max_size=16))
-        | st.tuples(st.just("end"), place, st.just(0)),
-        min_size=1,
-        max_size=3,
-    )
-
-
-def changed(content: bytes, edits) -> bytes:
-    data = bytearray(content)
-    for what, place, how in edits:
-        at = min(place, max(0, len(data) - 1))
-        if what == "flip" and data:
-            data[at] ^= 1 << how
-        elif what == "set":
-            data[at : at + len(how)] = how
-        elif what == "cut":
-            del data[at : at + how]
-        elif what == "insert":
-            data[at:at] = how
-        elif what == "end":
-            del data[at:]
-    return bytes(data)
 
 
 def test_changed_bytes(good, rows, tmp_path):
@@ -100,15 +70,15 @@ def _places(node, path=()):
 
 
 def _with(schema, path, value):
-    changed = json.loads(json.dumps(schema))
-    node = changed
+    other = json.loads(json.dumps(schema))
+    node = other
     for key in path[:-1]:
         node = node[key]
     if isinstance(value, tuple) and isinstance(node[path[-1]], dict):
         node[path[-1]] |= {"__module__": value[0], "__class__": value[1]}
     else:
         node[path[-1]] = list(value) if isinstance(value, tuple) else value
-    return changed
+    return other
 
 
 def test_changed_schemas(good, rows, tmp_path, capfd):

@@ -1,7 +1,9 @@
-"""Arrays in files: MATLAB .mat (v5 by scipy, v7.3 by h5py) and .npy, holding a cube, or a table of pixels to fold."""
+"""Arrays in files: MATLAB .mat (v7.3 by h5py) and .npy, holding a cube, or a table of pixels to fold."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from .._utils.extras import need_extra
 from .cube import Cube
 from .lines import READ_WHOLE_BYTES, LazyLines
+from .matlab5 import is_matlab5, variables
 
 __all__ = ["Hdf5Lines", "fold_pixels", "load_array", "read_matlab", "read_npy"]
 
@@ -73,23 +76,43 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
 
     `variable` names the array, `shape` (rows, columns) folds a table of pixels; see `read`.
     """
-    from scipy.io import loadmat, whosmat
-
     with path.open("rb") as file:
         start = file.read(128)
     if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
         return _read_matlab73(path, variable, shape, order)
-    numeric = {"double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
+    read_variables = _variables5 if is_matlab5(start) else _variables4
     try:
-        found = {name: tuple(size) for name, size, kind in whosmat(path) if kind in numeric}
-    except Exception as error:  # a damaged file can make SciPy raise anything
+        found = read_variables(path)
+    except Exception as error:  # a damaged file can make a parser raise anything
         raise ValueError(f"{path.name} cannot be read as a MATLAB file: {_reason(error)}") from error
-    chosen = _choose(found, variable, shape, path.name)
+    chosen = _choose({name: size for name, (size, _) in found.items()}, variable, shape, path.name)
     try:
-        array = loadmat(path, variable_names=[chosen])[chosen]
+        array = found[chosen][1]()
     except Exception as error:
         raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
     return _as_cube(array, shape, order, path)
+
+
+# name -> (shape, a function that reads the values)
+_Variables = dict[str, tuple[tuple[int, ...], Callable[[], np.ndarray]]]
+
+
+def _variables5(path: Path) -> _Variables:
+    return {variable.name: (variable.shape, variable.read) for variable in variables(path)}
+
+
+def _variables4(path: Path) -> _Variables:
+    """The arrays of a file of MATLAB 4, which has no header: SciPy's reader for it is plain Python."""
+    from scipy.io import loadmat, whosmat
+    from scipy.io.matlab import matfile_version
+
+    if matfile_version(path)[0] != 0:
+        raise ValueError("unknown version")
+
+    def values(name: str) -> np.ndarray:
+        return loadmat(path, variable_names=[name])[name]
+
+    return {name: (tuple(size), partial(values, name)) for name, size, kind in whosmat(path) if kind == "double"}
 
 
 class Hdf5Lines(LazyLines):

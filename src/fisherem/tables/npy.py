@@ -24,8 +24,11 @@ def open_npy(path: Path) -> NpySource:
     """The table in a .npy file; nothing but its header is read."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise TableError(f"{path}: not a readable NumPy file of numbers, or only part of one ({error})") from None
+    except Exception as error:  # headers are parsed as Python: a damaged one can make NumPy raise anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise TableError(f"{path}: not a readable NumPy file of numbers, or only part of one ({reason})") from None
+    if not isinstance(array, np.memmap):
+        raise TableError(f"{path}: not a NumPy file of one array; an archive of arrays is named .npz")
     return NpySource(array)
 
 

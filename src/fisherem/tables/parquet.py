@@ -34,7 +34,12 @@ class ParquetSource(Source):
         if not paths:
             raise TableError(f"{path}: a folder without Parquet files")
         files = _open_all(path, paths)
-        names, self._kinds = _columns(files, paths)
+        try:
+            names, self._kinds = _columns(files, paths)
+        except TableError:
+            raise
+        except Exception as error:  # damage shows where the schema is parsed
+            raise TableError(_unreadable(path, error)) from None
         self._groups = [(f, g) for f in files for g in range(f.num_row_groups) if f.metadata.row_group(g).num_rows]
         lengths = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._begin = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
@@ -93,9 +98,12 @@ class ParquetSource(Source):
             if self._last is None or self._last[0] != g:
                 self._last = None
                 table = self._arrow(g, self.names)
-                values = np.empty((table.num_rows, len(self.names)), self.dtype)
-                for j, name in enumerate(self.names):
-                    values[:, j] = table.column(name).to_numpy()
+                try:
+                    values = np.empty((self._begin[g + 1] - self._begin[g], len(self.names)), self.dtype)
+                    for j, name in enumerate(self.names):
+                        values[:, j] = table.column(name).to_numpy()
+                except (TypeError, ValueError) as error:
+                    raise TableError(_unreadable(self.path, error)) from None
                 self._last = g, values
             return self._last[1]
 
@@ -104,17 +112,27 @@ class ParquetSource(Source):
         with self._lock:
             try:
                 return file.read_row_group(number, columns=names)
-            except OSError as error:
-                raise FileChangedError(f"{self.path} changed while it was read ({error})") from None
+            except Exception as error:  # pyarrow has exceptions of its own
+                self._watch.check()
+                if isinstance(error, OSError):
+                    raise FileChangedError(f"{self.path} changed while it was read ({_reason(error)})") from None
+                raise TableError(_unreadable(self.path, error)) from None
 
 
 def _open_all(path: Path, paths: list[Path]) -> list:
     parquet = need_extra("pyarrow.parquet", "reading Parquet", "tables")
     try:
-        return [parquet.ParquetFile(one) for one in paths]
-    except Exception as error:  # pyarrow has exceptions of its own
-        reason = str(error).splitlines()[0]
-        raise TableError(f"{path}: not a readable Parquet file, or only part of one ({reason})") from None
+        return [parquet.ParquetFile(one, page_checksum_verification=True) for one in paths]
+    except Exception as error:
+        raise TableError(_unreadable(path, error)) from None
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    return f"{path}: not a readable Parquet file, or only part of one ({_reason(error)})"
+
+
+def _reason(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]:
