@@ -25,15 +25,16 @@ import numpy as np
 
 from .f_step.between import Between
 from .kernels import Spread, spread_of_rows, spread_within
-from .noise_metric import NoiseMetric, metric_of
 from .problem import Problem
 from .scatter import Scatter
 
-__all__ = ["automatic_ridge", "between_of", "inverted_between", "noise_metric", "subset_half", "useful_axes"]
+__all__ = ["automatic_ridge", "between_of", "inverted_between", "noise_covariance", "useful_axes"]
 
 # The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
 # above the second the axes are those of H itself.
 _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
+# Keeps a covariance inside the axes invertible where some direction has none.
+_TINY = 1e-12
 # By how much an axis must pass what chance gives. On the paper's simulation the second axis, which carries nothing, had
 # 0.4 to 1.8 times that (2.8 once, from a poor start); real axes on nine tables 3.5 and more, but for satimage's last.
 _AXIS_FACTOR = 3.0
@@ -56,24 +57,27 @@ def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -
     return Between.of(weights, turned[:-1], turned[-1], problem.inverted)
 
 
-def noise_metric(problem: Problem, states: Any, m: int) -> NoiseMetric:
-    """The metric of m factors for the groups of the posteriors in the states."""
-    H = between_of(problem, states)[2].H
-    return metric_of(problem.scatter.covariance() - H @ H.T, m, problem.p)
+def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """The covariance within the groups (r x r) as a noise that the axes (r x d) are not part of.
 
-
-def subset_half(problem: Problem, support: np.ndarray) -> np.ndarray | None:
-    """N_SS^-1/2 (s x s): the metric of the noise among the variables in `support`; None where it has none."""
-    if problem.metric is None:
-        return None
-    values, vectors = np.linalg.eigh(problem.metric.in_variables(problem.scatter).block(support))
-    return (vectors / np.sqrt(values)) @ vectors.T
+    Inside the axes the groups' own covariances rule: a large one is no factor of the noise. With R = W U (U'WU)^-1, the
+    regression of a row on its coordinates x = U'y, W + R (v I - U'WU) R' has the same distribution of the row given x,
+    and inside the axes just v, the mean variance of the rest.
+    """
+    W = problem.scatter.covariance() - H @ H.T
+    d = axes.shape[1]
+    if not d:
+        return W
+    inside = axes.T @ W @ axes
+    R = np.linalg.solve(inside + _TINY * np.trace(inside) / d * np.eye(d), axes.T @ W).T
+    level = max(float(np.trace(W) - (R * (W @ axes)).sum()), 0.0) / (problem.p - d)
+    return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
 def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = None) -> float:
     """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`.
 
-    In the metric of the noise, where it has one.
+    Of all variables it is in the metric of the noise, where that has one.
     """
     weights, means, between = between_of(problem, states)
     scatter, metric = problem.scatter, problem.metric
@@ -90,11 +94,9 @@ def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = 
         total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
         SH = scatter.times(H) - scatter.ridge * H
     else:
-        matrix, block = scatter.to_rows(_unit_columns(scatter.p, support)).T, scatter.block(support)
-        if (half := subset_half(problem, support)) is not None:
-            matrix, block = half @ matrix, half @ block @ half
+        matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
         spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
-        H = matrix @ H
+        H, block = matrix @ H, scatter.block(support)
         p, unit = len(support), 1.0
         total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
     within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())

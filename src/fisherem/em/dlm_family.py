@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..model.dlm import DLM
-from .adapting import automatic_ridge, between_of, inverted_between, noise_metric, subset_half, useful_axes
+from ..solvers.procrustes import nearest_orthonormal
+from .adapting import automatic_ridge, between_of, inverted_between, noise_covariance, useful_axes
 from .f_step.between import Between, fisher_criterion
 from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .family import Family, Phase, Solution, Step
 from .kernels import GroupSums
 from .m_step import LatentParameters, Parameters, m_step
-from .noise_metric import NoiseMetric
+from .noise_metric import NoiseMetric, metric_of
 from .placing import FullMeans, LatentMeans, LatentMoments
 from .problem import Problem
 from .scatter import DenseScatter
@@ -52,7 +53,6 @@ class Subset:
 
     support: np.ndarray
     scatter: DenseScatter | None = None  # None: to be made for the partition that a run starts from
-    half: np.ndarray | None = None  # N_SS^-1/2, where the noise has factors; `scatter` is in that metric
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class DLMFamily(Family):
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
         """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
         if self.n_factors and problem.metric is None:
-            problem = problem.in_metric(noise_metric(problem, states, self.n_factors), states)
+            problem = problem.in_metric(self._metric(problem, states), states)
         if self.n_clusters == 1 or self.frozen is not None:
             return problem, self
         if self.subset is not None:
@@ -99,13 +99,22 @@ class DLMFamily(Family):
             between = inverted_between(problem, weights, means)
         return problem, replace(self, d=useful_axes(between, problem.weight, self.d)) if self.adaptive_axes else self
 
+    def _metric(self, problem: Problem, states: Any) -> NoiseMetric | None:
+        """The metric of the noise outside the axes that these groups have without one."""
+        there, plain = replace(self, n_factors=0).adapt(problem, states)
+        weights, means, _ = between_of(there, states)
+        if (weights <= 0).any():
+            return None  # the loop says which group has no rows
+        between = Between.of(weights, means, there.mean, there.scatter)
+        W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
+        return metric_of(W, self.n_factors, problem.p)
+
     def _with_scatter(self, problem: Problem, states: Any) -> Subset:
         assert self.subset is not None
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance
         share = automatic_ridge(problem, states, support) if self.adaptive_ridge else given
-        block, half = scatter.block(support), subset_half(problem, support)
-        return Subset(support, DenseScatter(block if half is None else half @ block @ half, share), half)
+        return Subset(support, DenseScatter(scatter.block(support), share))
 
     def f_step(self) -> Callable[[Between], Axes]:
         """The configured F-step, with its memory empty."""
@@ -113,7 +122,7 @@ class DLMFamily(Family):
             return FrozenStep(self.frozen)
         if self.subset is not None:
             assert self.subset.scatter is not None
-            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter, self.subset.half)
+            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter)
         if (s := self.sparse) is None:
             return FStep(self.discriminant, self.d)
         assert s.sparsity is not None
@@ -148,6 +157,7 @@ class DLMFamily(Family):
         )
         kind = LatentParameters if "overall" in arrays else Parameters
         metric = NoiseMetric(arrays["factors"], arrays["gains"]) if "factors" in arrays else None
+        log_det = 0.0 if metric is None else metric.log_det - np.linalg.slogdet(metric.gram(axes.rows))[1]
         density = kind.of(
             arrays["proportions"],
             arrays["latent_means"],
@@ -155,7 +165,7 @@ class DLMFamily(Family):
             arrays["noises"],
             values["p"],
             values["n_floored"],
-            metric,
+            log_det,
         )
         return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric)
 
@@ -172,7 +182,7 @@ class DLMSolution(Solution):
     density: Parameters
     separation: float = float("nan")
     overall: np.ndarray | None = None
-    metric: NoiseMetric | None = None  # of a noise with factors; the axes are then coefficients A with A'NA = I
+    metric: NoiseMetric | None = None  # of a noise with factors
 
     @property
     def n_factors(self) -> int:
@@ -260,22 +270,18 @@ class DLMStep(Step):
 
     def _axes(self, weights: np.ndarray) -> Axes:
         """The F-step; in the metric of the noise, where it has one."""
-        if self.metric is None or self.family.frozen is not None or self.family.subset is not None:
-            return self.f_step(self.between)
-        sparse = self.family.sparse is not None
-        if not sparse:  # axes U of the whitened rows: coefficients N^-1/2 U of the rows themselves
-            axes = self.f_step(inverted_between(self.problem, weights, self.means))
-            return replace(axes, rows=self.metric.half_solve(axes.rows))
-        axes = self.f_step(self.between)  # a penalty is on the variables themselves
-        loadings = FStep.loadings(axes, self.problem.scatter)
-        loadings = _orthonormal_in(self.metric.in_variables(self.problem.scatter), loadings)
-        return replace(axes, rows=self.problem.scatter.to_rows(loadings), loadings=loadings)
+        family, metric = self.family, self.metric
+        if metric is None or family.frozen is not None or family.subset is not None or family.sparse is not None:
+            return self.f_step(self.between)  # a selection is one of the variables themselves
+        axes = self.f_step(inverted_between(self.problem, weights, self.means))
+        # the axes of the whitened rows are coefficients N^-1/2 U of the rows themselves, and span what we look for
+        return replace(axes, rows=nearest_orthonormal(metric.half_solve(axes.rows)))
 
     def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> DLMSolution:
         """The M-step, and Fisher's criterion of the axes from what the pass has summed."""
         family, p = self.family, self.problem.p
         density = m_step(
-            sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, self.metric
+            sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, placing.log_det
         )
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
         return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
@@ -286,10 +292,5 @@ class DLMStep(Step):
         within = moments.covariances.sum(axis=0) / problem.weight
         centred = placing.latent_means - problem.mean @ self.axes.rows
         between = (centred.T * (sums.weights / problem.weight)) @ centred
-        return within + between + problem.inverted.ridge * np.eye(len(within))
-
-
-def _orthonormal_in(metric: NoiseMetric, loadings: np.ndarray) -> np.ndarray:
-    """Coefficients A with A'NA = I that span what the loadings (p x d) span, nearest to them: zeros stay."""
-    values, vectors = np.linalg.eigh(loadings.T @ metric.times(loadings))
-    return loadings @ ((vectors / np.sqrt(values)) @ vectors.T)
+        metric = np.eye(len(within)) if self.metric is None else self.metric.gram(self.axes.rows)
+        return within + between + problem.inverted.ridge * metric

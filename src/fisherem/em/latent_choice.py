@@ -29,7 +29,7 @@ from .multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, star
 from .problem import Problem
 from .starts import is_large
 
-__all__ = ["fit_latent", "roomy_model"]
+__all__ = ["COMPACT", "fit_latent", "roomy_model"]
 
 COMPACT, ROOMY, FLEXIBLE = "AB", "AkB", "DkB"
 # A variance of its own needs some rows in every group: below this many AB is a candidate, from there on AkB takes its

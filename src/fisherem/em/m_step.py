@@ -9,7 +9,6 @@ import numpy as np
 from ..model.dlm import DLM
 from ..rows.blocks import Block, BlockState
 from .family import Density
-from .noise_metric import NoiseMetric
 
 __all__ = ["LatentParameters", "Parameters", "m_step"]
 
@@ -24,17 +23,15 @@ class Parameters(Density):
     noises: np.ndarray
     p: int
     whiteners: np.ndarray  # inverse Cholesky factors of the covariances
-    constants: np.ndarray  # log pi_k - 1/2 (p log 2 pi + log|Sigma_k| + (p - d) log beta_k + log|N|)
+    constants: np.ndarray  # log pi_k - 1/2 (p log 2 pi + log|Sigma_k| + (p - d) log beta_k + log|N| - log|G|)
     n_floored: int = 0  # variances that were raised to the floor
 
     @classmethod
-    def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0, metric=None) -> Parameters:
-        """With the factors that the densities need computed once; `metric` is that of a noise with factors."""
+    def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0, noise_log_det=0.0) -> Parameters:
+        """With the factors that the densities need computed once; `noise_log_det` is log|N| - log|G|."""
         d = latent_means.shape[1]
         factors = np.linalg.cholesky(covariances)
-        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        if metric is not None:
-            log_det = log_det + metric.log_det
+        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + noise_log_det
         constants = np.log(proportions) - 0.5 * (p * np.log(2 * np.pi) + log_det + (p - d) * np.log(noises))
         whiteners = np.linalg.inv(factors)
         return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, n_floored)
@@ -104,7 +101,7 @@ def m_step(
     p: int,
     floor: float,
     kind: type[Parameters] = Parameters,
-    metric: NoiseMetric | None = None,
+    noise_log_det: float = 0.0,
 ) -> Parameters:
     """Proportions, means, covariances and noises from the weighted moments, tied as the model says.
 
@@ -117,4 +114,4 @@ def m_step(
     noises = model.noise.constrain(moments.noises / weights / (p - d), proportions)
     covariances, n_floored = _raise_to_floor(covariances, floor)
     n_floored += int((noises < floor).sum())
-    return kind.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored, metric)
+    return kind.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored, noise_log_det)

@@ -17,7 +17,7 @@ from ..solvers.sparse_kmeans import alternate, dense_start
 from .sampling import Centres, one_sample
 from .starts import STARTS, distinct_rows, is_large
 
-__all__ = ["shrunk_kmeans_starts", "sparse_kmeans_starts", "sparse_partitions"]
+__all__ = ["shrunk_kmeans_starts", "shrunk_partition", "sparse_kmeans_starts", "sparse_partitions"]
 
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
 _BOUNDS, _LEAST_BOUND, _LARGEST_SHARE = 4, 1.5, 0.6
@@ -64,12 +64,13 @@ def sparse_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.R
 def shrunk_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
     """The k-means partition of least inertia in the shrunk metric: a single start."""
     del n_init
+    return _on_rows(problem, n_clusters, rng, lambda Z: [shrunk_partition(Z, n_clusters, rng)])
 
-    def best(Z: np.ndarray) -> list[np.ndarray]:
-        seed = int(rng.randint(np.iinfo(np.int32).max))
-        return [KMeans(n_clusters, n_init=_RUNS, random_state=seed).fit(_shrunk(Z)).labels_]
 
-    return _on_rows(problem, n_clusters, rng, best)
+def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+    """Labels (n) of the best k-means run on centred rows Z (n x p) in the shrunk metric."""
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    return KMeans(n_clusters, n_init=_RUNS, random_state=seed).fit(_shrunk(Z)).labels_
 
 
 def _shrunk(Z: np.ndarray) -> np.ndarray:

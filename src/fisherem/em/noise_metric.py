@@ -4,11 +4,14 @@ Outside what separates the groups the rows of every group have the covariance be
 
     N = I + V diag(g) V'          V (p x m) orthonormal, g > 0
 
-m factors that all variables share (size, brightness, batch) and a spherical rest. In the metric N^-1/2 the noise is
-spherical and the DLM is the paper's. Its axes are coefficients A (p x d) with A'NA = I in the variables' own units:
-rows are placed at A'y, and the groups' means differ along N A. With sparse A the groups depend on the selected
-variables alone, and the means of the others differ only as far as the factors carry them along. m = 0 is N = I; with
-m = p - 1 factors N is any covariance.
+m factors that all variables share (size, brightness, batch) and a spherical rest. Inside the axes U (p x d,
+orthonormal) the model is the paper's: x = U'y has the mean mu_k and the covariance Sigma_k. Given x, the rest of the
+row is noise: with G = U'NU its squared length is y'N^-1 y - x'G^-1 x, and the group's covariance is
+
+    B Sigma_k B' + beta_k (N - B G B')        B = N U G^-1
+
+so the means differ along B. With sparse U the groups depend on the selected variables alone, and the means of the
+others differ only as far as the factors carry them along. m = 0 is N = I; with m = p - 1 factors N is any covariance.
 """
 
 from __future__ import annotations
@@ -63,14 +66,18 @@ class NoiseMetric(Sized):
         """N^-1/2 array (r x c)."""
         return self._apply(array, 1 / np.sqrt(1 + self.gains))
 
+    def gram(self, axes: np.ndarray) -> np.ndarray:
+        """G = U'NU (d x d) of orthonormal axes, given in the same coordinates as the vectors."""
+        along = self.vectors.T @ axes
+        return np.eye(axes.shape[1]) + (along.T * self.gains) @ along
+
+    def spread_along(self, axes: np.ndarray) -> np.ndarray:
+        """B = N U G^-1, for vectors and axes U (p x d) in the variables."""
+        return np.linalg.solve(self.gram(axes), self.times(axes).T).T
+
     def in_variables(self, scatter) -> NoiseMetric:
         """The same with V (p x m) in the variables."""
         return NoiseMetric(scatter.to_variables(self.vectors), self.gains)
-
-    def block(self, support: np.ndarray) -> np.ndarray:
-        """N_SS (s x s), for vectors in the variables."""
-        rows = self.vectors[support]
-        return np.eye(len(support)) + (rows * self.gains) @ rows.T
 
     def norms(self, block: Block, squared_norms: np.ndarray) -> np.ndarray:
         """out[i] = y_i'N^-1 y_i from |y_i|^2: m products a row."""

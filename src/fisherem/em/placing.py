@@ -11,7 +11,7 @@ from .family import Placing
 from .kernels import Mergeable, measure
 from .noise_metric import NoiseMetric
 
-__all__ = ["FullMeans", "LatentMeans", "LatentMoments", "NoiseMoments", "noise_moments"]
+__all__ = ["FullMeans", "LatentMeans", "LatentMoments", "NoiseMoments", "Outside", "noise_moments"]
 
 
 @dataclass
@@ -22,22 +22,43 @@ class LatentMoments(Mergeable):
     noises: np.ndarray  # out[k] = sum_i w[i] t[i, k] |Q (y[i] - m_k)|^2  = n_k (trace C_k - trace U'C_kU)
 
 
-def _solved(metric: NoiseMetric | None, means: np.ndarray) -> np.ndarray:
-    """N^-1 m for means (K x r)."""
-    return means if metric is None else metric.solve(means.T).T
+@dataclass(frozen=True)
+class Outside:
+    """Squared lengths outside the axes: y'N^-1 y - x'G^-1 x, and |y|^2 - |x|^2 for a spherical noise."""
 
+    metric: NoiseMetric | None = None
+    inverse: np.ndarray | None = None  # G^-1 (d x d), G = U'NU
+    log_det: float = 0.0  # log|N| - log|G|: what the noise outside adds to a covariance's logarithm
 
-def _norms(metric: NoiseMetric | None, state: BlockState) -> np.ndarray:
-    """y'N^-1 y of the rows."""
-    return state.squared_norms if metric is None else state.metric_norms
+    @classmethod
+    def of(cls, metric: NoiseMetric | None, axes: np.ndarray) -> Outside:
+        """For axes (r x d) in the rows' coordinates."""
+        if metric is None:
+            return cls()
+        gram = metric.gram(axes)
+        return cls(metric, np.linalg.inv(gram), metric.log_det - float(np.linalg.slogdet(gram)[1]))
+
+    def solved(self, means: np.ndarray) -> np.ndarray:
+        """N^-1 m for means (K x r)."""
+        return means if self.metric is None else self.metric.solve(means.T).T
+
+    def inner(self, latent: np.ndarray) -> np.ndarray:
+        """G^-1 x for coordinates (K x d)."""
+        return latent if self.inverse is None else latent @ self.inverse
+
+    def norms(self, state: BlockState, x: np.ndarray) -> np.ndarray:
+        """out[i] of the rows, from what the state knows of their norms and from their coordinates x (d, m)."""
+        if self.inverse is None:
+            return state.squared_norms - np.einsum("dm,dm->m", x, x)
+        return state.metric_norms - np.einsum("dm,dm->m", x, self.inverse @ x)
 
 
 @dataclass(frozen=True)
 class FullMeans(Placing):
     """Axes U (r x d) and the groups' full means, in the rows' coordinates: outside the axes the means may differ, too.
 
-    placed[:d, i] = x_i = U'y_i, placed[d + k, i] = |Q (y_i - m_k)|^2 with Q = I - UU'. In the metric of a noise with
-    factors U are coefficients A with A'NA = I, and distances are y'(N^-1 - AA')y.
+    placed[:d, i] = x_i = U'y_i, placed[d + k, i] = |Q (y_i - m_k)|^2 with Q = I - UU', or the same in the metric of a
+    noise with factors.
     """
 
     kernel = measure
@@ -45,7 +66,17 @@ class FullMeans(Placing):
     latent_means: np.ndarray  # mu, K x d
     matrix: np.ndarray  # (d + K) x r: the axes, then q_k = m_k - U mu_k, the part of each mean outside the axes
     offsets: np.ndarray  # |m_k|^2 - |mu_k|^2
-    metric: NoiseMetric | None = None
+    outside: Outside = Outside()
+
+    @property
+    def metric(self) -> NoiseMetric | None:  # type: ignore[override]
+        """Of the noise."""
+        return self.outside.metric
+
+    @property
+    def log_det(self) -> float:
+        """What the noise outside the axes adds to log|S_k| beside its level."""
+        return self.outside.log_det
 
     @classmethod
     def of(
@@ -56,14 +87,16 @@ class FullMeans(Placing):
         metric: NoiseMetric | None = None,
     ) -> FullMeans:
         """`squared_norms` of the means, for means that do not lie in the space of the rows' coordinates."""
-        latent, solved = means @ axes, _solved(metric, means)
+        outside = Outside.of(metric, axes)
+        latent, solved = means @ axes, outside.solved(means)
+        inner = outside.inner(latent)
         if squared_norms is None:
             squared_norms = np.einsum("kj,kj->k", means, solved)
         return cls(
             latent,
-            np.concatenate([axes.T, solved - latent @ axes.T]),
-            squared_norms - np.einsum("kj,kj->k", latent, latent),
-            metric,
+            np.concatenate([axes.T, solved - inner @ axes.T]),
+            squared_norms - np.einsum("kj,kj->k", latent, inner),
+            outside,
         )
 
     @property
@@ -83,7 +116,7 @@ class FullMeans(Placing):
         """
         x, residuals = products[: self.d], products[self.d :]
         residuals *= -2
-        residuals += _norms(self.metric, state) - np.einsum("dm,dm->m", x, x)
+        residuals += self.outside.norms(state, x)
         residuals += self.offsets[:, None]
         np.maximum(residuals, 0, out=residuals)
         return products
@@ -108,16 +141,27 @@ class LatentMeans(Placing):
     latent_means: np.ndarray  # mu, K x d
     matrix: np.ndarray  # (d + 1) x r: the axes, then Q ybar
     offset: float  # |Q ybar|^2
-    metric: NoiseMetric | None = None
+    outside: Outside = Outside()
+
+    @property
+    def metric(self) -> NoiseMetric | None:  # type: ignore[override]
+        """Of the noise."""
+        return self.outside.metric
+
+    @property
+    def log_det(self) -> float:
+        """What the noise outside the axes adds to log|S_k| beside its level."""
+        return self.outside.log_det
 
     @classmethod
     def of(
         cls, axes: np.ndarray, latent_means: np.ndarray, overall: np.ndarray, metric: NoiseMetric | None = None
     ) -> LatentMeans:
         """`overall` (r) is ybar relative to the rows' centre: rounding, which float32 rows make visible."""
-        outside = _solved(metric, overall[None])[0] - axes @ (axes.T @ overall)
-        offset = float(outside @ (outside if metric is None else overall))
-        return cls(latent_means, np.concatenate([axes.T, outside[None]]), offset, metric)
+        outside = Outside.of(metric, axes)
+        rest = outside.solved(overall[None])[0] - axes @ outside.inner((axes.T @ overall)[None])[0]
+        offset = float(rest @ (rest if metric is None else overall))
+        return cls(latent_means, np.concatenate([axes.T, rest[None]]), offset, outside)
 
     @property
     def d(self) -> int:
@@ -132,7 +176,7 @@ class LatentMeans(Placing):
         """From the products (d + 1, m) of `matrix` with the rows to what is placed, in the same memory."""
         x, rest = products[: self.d], products[self.d]
         rest *= -2
-        rest += _norms(self.metric, state) - np.einsum("dm,dm->m", x, x)
+        rest += self.outside.norms(state, x)
         rest += self.offset
         np.maximum(rest, 0, out=rest)
         return products

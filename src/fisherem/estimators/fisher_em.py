@@ -163,7 +163,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
-        noise_factors=0,
+        noise_factors="auto",
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -318,7 +318,7 @@ class SparseFisherEM(FisherEM):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
-        noise_factors=0,
+        noise_factors="auto",
         method="two-step",
         sparsity="auto",
         start="fisher-em",

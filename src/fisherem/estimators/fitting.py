@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.wording import column_name, listed
-from ..em import latent_choice, model_choice
-from ..em.dlm_family import DLMFamily, Means
+from ..em.dlm_family import DLMFamily
 from ..em.f_step.step import FStep
 from ..em.loop import Fit
 from ..em.model_choice import Chosen
@@ -17,8 +16,7 @@ from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..em.stopping import StopKind
 from ..model.criteria import CRITERIA
-from ..model.dlm import AUTO, candidates
-from ..selection.automatic import fit_automatic
+from ..selection.automatic import fit_automatic, fit_dense
 from ..selection.criterion import Partition
 from ..selection.noise import with_factors
 from ..selection.roles import roles_table
@@ -58,9 +56,7 @@ def _chosen(problem: Problem, spec: Specification, model) -> Chosen:
     assert isinstance(family, DLMFamily)
     if family.sparse is not None and family.sparse.sparsity is None:
         return fit_automatic(problem, spec, model)
-    if family.means is Means.LATENT and model == AUTO:
-        return latent_choice.fit_latent(problem, spec)
-    return model_choice.fit_best(problem, spec, candidates(model))
+    return fit_dense(problem, spec, model)
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:
@@ -145,6 +141,6 @@ def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:
         return scatter.to_variables(solution.means.T).T
     overall = scatter.to_variables(solution.overall[:, None])[:, 0]
     inside = solution.density.latent_means - solution.overall @ solution.axes.rows
-    if solution.metric is not None:  # A'NA = I: along N A the coordinates change as they should
-        loadings = solution.metric.in_variables(scatter).times(loadings)
+    if solution.metric is not None:  # the factors carry the other variables along
+        loadings = solution.metric.in_variables(scatter).spread_along(loadings)
     return overall + inside @ loadings.T

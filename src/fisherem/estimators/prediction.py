@@ -15,6 +15,7 @@ from ..em.kernels import project
 from ..em.m_step import LatentParameters, Parameters
 from ..em.noise_metric import NoiseMetric
 from ..em.passes import evaluate
+from ..em.placing import Outside
 from ..em.problem import prepare
 from ..model.criteria import CRITERIA
 from ..rows.base import Rows
@@ -64,7 +65,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         # the proportions and the means come from the same posteriors: their product is the overall mean
         overall = self.weights_ @ means if latent else None
         metric = self._metric()
-        density = kind.of(*parts, len(self.loadings_), metric=metric)
+        log_det = Outside.of(metric, self.loadings_).log_det
+        density = kind.of(*parts, len(self.loadings_), noise_log_det=log_det)
         return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
 
     def _metric(self) -> NoiseMetric | None:
@@ -185,11 +187,12 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         K, p = self.means_.shape
         labels = rng.choice(K, size=n_samples, p=self.weights_)
+        metric, axes = self._metric(), self.loadings_
         factors = np.linalg.cholesky(self.covariances_)
         inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
         noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
-        along = self.loadings_
-        if (metric := self._metric()) is not None:
-            noise, along = metric.half_times(noise.T).T, metric.times(along)
-        noise -= (noise @ self.loadings_) @ along.T
+        along = axes
+        if metric is not None:
+            noise, along = metric.half_times(noise.T).T, metric.spread_along(axes)
+        noise -= (noise @ axes) @ along.T
         return self.means_[labels] + inside @ along.T + noise, labels

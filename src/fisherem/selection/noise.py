@@ -1,9 +1,11 @@
 """noise_factors: how many factors the noise of a fit has, and the fit with them.
 
-The fit without factors comes first, and those with m = 1, 2, 4, ... factors go on from its partition: started in the
-metric of the total covariance they may remove the groups themselves. BIC compares the numbers of factors, as all
-likelihoods are of the same rows. It does not arbitrate between distant partitions, where margins that are not Gaussian
-decide more than the groups do: there C(K, S), which any covariance within the groups leaves unchanged, must agree.
+The fit without factors comes first. BIC at its partition says how many factors its noise has (the eigenvalues of the
+covariance within the groups tell it for every number at once), the fit with them goes on from there, and its own
+partition is asked again until it names a number that has been fitted. Started in the metric of the total covariance
+instead, factors may remove the groups themselves. BIC does not arbitrate between distant partitions, where margins
+that are not Gaussian decide more than the groups do: there C(K, S), which any covariance within the groups leaves
+unchanged, must agree.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
+from ..em.adapting import between_of, noise_covariance
 from ..em.dlm_family import DLMFamily, Subset
 from ..em.family import Phase
 from ..em.loop import Fit
@@ -35,8 +38,8 @@ _ROWS_PER_VARIABLE_FULL = 3
 # The rest is never quite spherical, and with enough rows BIC pays for factors that describe no more than different
 # variances of the variables. The smallest number that has this share of the gain over no factors is taken.
 _ENOUGH = 0.95
-# Partitions that agree less than this (adjusted Rand index) are distant; more than the second, they are the same.
-_DISTANT, _SAME = 0.7, 0.95
+# Partitions that agree less than this (adjusted Rand index) are distant.
+_DISTANT = 0.7
 
 
 def factor_numbers(n: float, p: int) -> list[int]:
@@ -108,41 +111,51 @@ def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int,
 
 
 def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
+    """(number of factors, a record of each): what BIC names at a partition is fitted, until it names no other."""
     judged = _Judge(problem, spec.n_clusters)
-    records = [_record(problem, spec, chosen, chosen.fit, 0)]
     base = judged.labels(chosen.fit)
-    for m in factor_numbers(problem.weight, problem.p)[1:]:
-        fit = _fit(problem, spec, chosen, chosen.fit, m)
-        if fit is not None:
-            records.append(_record(problem, spec, chosen, fit, m))
-    best = _smallest_enough(records)
-    # the start decides: the other numbers of factors get the partition of the best one, too
-    labels = judged.labels(best["fit"])
-    for i, record in enumerate(records):
-        if record is not best and adjusted_rand_score(labels, judged.labels(record["fit"])) < _SAME:
-            fit = _fit(problem, spec, chosen, best["fit"], record["n_factors"])
-            if fit is not None:
-                again = _record(problem, spec, chosen, fit, record["n_factors"])
-                records[i] = max(record, again, key=lambda r: r["bic"])
-    allowed = [r for r in records if not judged.worse(judged.labels(r["fit"]), base)]
-    best = _smallest_enough(allowed)
-    for record in records:
-        near = any(record is one for one in allowed)
-        reason = "bic" if record is best else ("" if near else "another partition, which C does not prefer")
-        record |= {"kept": record is best, "reason": reason}
-    return best["n_factors"], records
+    first = values = judged.values(chosen.fit)
+    found: dict[int, dict] = {0: _record(problem, spec, chosen, chosen.fit, 0)}
+    refused: set[int] = set()
+    start, best = chosen.fit, 0
+    while new := [m for m in _named(values) if m not in found and m not in refused]:
+        for m in new:
+            fit = _fit(problem, spec, chosen, start, m)
+            if fit is None or judged.worse(judged.labels(fit), base):
+                refused.add(m)
+            else:
+                found[m] = _record(problem, spec, chosen, fit, m)
+        best = _fewest({m: found[m]["bic"] for m in sorted(found)})
+        # the start decides: the partition that these factors led to has its say about their number, too
+        start = found[best]["fit"]
+        values = judged.values(start)
+    records: list[dict] = []
+    for m, value in first.items():
+        reason = "no fit, or another partition, which C does not prefer" if m in refused else ""
+        record: dict = {"n_factors": m, "bic_at_partition": value, "kept": m == best, "reason": reason}
+        records.append(record | found.get(m, {}))
+    return best, records
 
 
-def _smallest_enough(records: list[dict]) -> dict:
-    """The fewest factors that have most of what the best number gains over the first record."""
-    first, best = records[0]["bic"], max(record["bic"] for record in records)
-    return next(record for record in records if record["bic"] - first >= _ENOUGH * (best - first))
+def _named(values: dict[int, float]) -> list[int]:
+    """The number of factors that BIC names, and the next smaller one.
+
+    A partition that mixes groups has their difference in its noise, as one factor more.
+    """
+    best = _fewest(values)
+    return [m for m in values if m <= best][-2:]
+
+
+def _fewest(values: dict[int, float]) -> int:
+    """The smallest number of factors that has most of what the best one gains over none."""
+    first, best = values[0], max(values.values())
+    return next(m for m, value in values.items() if value - first >= _ENOUGH * (best - first))
 
 
 def _record(problem: Problem, spec: Specification, chosen: Chosen, fit: Fit, m: int) -> dict:
     parameters = _family(problem, spec, chosen, m).n_parameters(fit.solution, problem.p)
     value = float(bic(fit.log_likelihood, parameters, problem.weight))
-    return {"n_factors": m, "log_likelihood": fit.log_likelihood, "n_parameters": parameters, "bic": value, "fit": fit}
+    return {"log_likelihood": fit.log_likelihood, "n_parameters": parameters, "bic": value, "fit": fit}
 
 
 class _Judge:
@@ -153,6 +166,24 @@ class _Judge:
 
     def labels(self, fit: Fit) -> np.ndarray:
         return self.problem.rows.gather(fit.states, "labels")
+
+    def values(self, fit: Fit) -> dict[int, float]:
+        """BIC of every number of factors for the groups of a fit, up to what is the same for all of them.
+
+        The likelihood of one covariance within the groups whose first m eigenvalues are free and whose others are
+        equal: n/2 times the sum of the logarithms of its eigenvalues.
+        """
+        problem = self.problem
+        n, p = problem.weight, problem.p
+        H = between_of(problem, problem.start_states(self.labels(fit), self.n_clusters))[2].H
+        e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
+        total, least = float(e.sum()), np.finfo(float).tiny
+        values = {}
+        for m in factor_numbers(n, p):
+            rest = max((total - float(e[:m].sum())) / (p - m), 1e-9 * total / p, least)
+            log_det = float(np.log(np.maximum(e[:m], rest)).sum()) + (p - m) * np.log(rest)
+            values[m] = -n / 2 * log_det - (p * m - m * (m - 1) / 2) / 2 * np.log(n)
+        return values
 
     def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
         """Whether labels are far from the first ones, and worse by C."""

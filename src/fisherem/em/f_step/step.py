@@ -110,13 +110,10 @@ class SubsetStep:
     d: int
     support: np.ndarray  # indices of the m variables
     scatter: DenseScatter  # their covariance (m x m) and its factor
-    half: np.ndarray | None = None  # N_SS^-1/2 (m x m), where the noise has factors: `scatter` is in that metric
 
     def __call__(self, between: Between) -> Axes:
         H = between.scatter.to_variables(between.H)[self.support]
-        H = H if self.half is None else self.half @ H
         axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter.solve(H), self.scatter), self.d)
-        axes = axes if self.half is None else self.half @ axes
         loadings = np.zeros((between.scatter.p, axes.shape[1]))
         loadings[self.support] = axes
         dropped = tuple(range(axes.shape[1], self.d))
