@@ -36,11 +36,11 @@ PACKAGES = [
 INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
-        "kernels", "spatial_prior", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step", "adapting",
+        "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step", "adapting",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
     ],
-    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic"],
+    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "noise"],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
         "errors", "kinds", "masked", "parameters", "cells", "watch", "sources", "readers", "layout", "text", "npy",
@@ -52,13 +52,17 @@ INSIDE = {
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",
     ],
     "model_selection": [
-        "scoring", "checkpoints", "sparsity_path", "grid", "searching", "search", "search_tables", "select_variables",
-        "stability", "comparison",
+        "scoring", "checkpoints", "sparsity_path", "grid", "searching", "merging", "how_many", "search_parameters",
+        "verdict_search", "search", "search_tables", "select_variables", "stability", "comparison",
     ],
-    "plots": ["style", "projection", "variables", "search", "stability", "selection", "maps"],
+    "model_selection.how_many": [
+        "transforms", "partition_values", "candidates", "halves", "evidence", "rules", "verdict", "saying", "shortening",
+        "gathering",
+    ],
+    "plots": ["style", "projection", "variables", "search", "stability", "selection", "merging", "maps"],
     "reports": [
         "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
-        "how_chosen", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
+        "how_chosen", "how_many", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
         "image_content", "image", "writers",
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],

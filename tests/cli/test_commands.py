@@ -89,6 +89,21 @@ def test_search(wine_csv, tmp_path):
         assert "Invalid value" in run("search", wine_csv, "-k", bad, code=2).output
 
 
+def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
+    out = tmp_path / "out"
+    said = run("search", wine_csv, "-k", "2:4", "--jobs", 1, "-o", out, *ROLES).output
+    assert "3 groups" in said
+    assert "halves of the rows agree" in " ".join(said.split())
+    results = pd.read_csv(out / "results.csv")
+    assert results["n_clusters"].tolist() == [1, 2, 3, 4]
+    assert {"agreement", "c1_power", "bic"} <= set(results.columns)
+    found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--json", *ROLES).output)
+    assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
+    assert found["verdict"]["degree"] in ("clear", "leaning")
+    refused = run("search", wine_csv, "--criterion", "verdict", "--models", "AB", *ROLES, code=2).output
+    assert "give criterion='bic'" in refused
+
+
 def test_predict_matches_columns_by_name(wine_csv, tmp_path):
     run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES)
     model = tmp_path / "out" / "model.skops"

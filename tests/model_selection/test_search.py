@@ -16,7 +16,7 @@ from fisherem.em.selection_likelihood import selected_likelihood, selection_para
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS
 from fisherem.model_selection import search as search_module
-from fisherem.model_selection import searching
+from fisherem.model_selection import searching, verdict_search
 from fisherem.model_selection.grid import columns
 from tests.naive import mixture_log_densities
 
@@ -41,7 +41,7 @@ def test_dense_search_has_a_row_per_fit_and_the_best_is_that_fit(wine):
     assert best["bic"] == search.results_["bic"].max() == search.best_score_ == search.best_estimator_.bic_
     assert search.best_params_ == {"n_clusters": best["n_clusters"], "model": best["model"]}
     # the same fit as the estimator alone would find with the same starts
-    alone = FisherEM(random_state=0, n_init=2, **search.best_params_).fit(X)
+    alone = FisherEM(random_state=0, n_init=2, noise_factors=0, **search.best_params_).fit(X)
     np.testing.assert_array_equal(alone.labels_, search.labels_)
     assert alone.bic_ == search.best_score_
     np.testing.assert_array_equal(search.predict(X), alone.labels_)
@@ -120,7 +120,7 @@ def test_starts_are_shared_between_models(simulated, monkeypatch):
 def test_selection_likelihood_is_that_of_common_means(wine):
     """Against the mixture density written out, with one mean for all groups on the variables not selected."""
     X, _ = wine
-    model = SparseFisherEM(3, means="full", sparsity=0.1, random_state=0).fit(X)
+    model = SparseFisherEM(3, means="full", sparsity=0.1, noise_factors=0, random_state=0).fit(X)
     search = ModelSearch(
         SparseFisherEM(means="full", sparsity=0.1, random_state=0),
         n_clusters=[3],
@@ -194,11 +194,16 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
     ("parameters", "match"),
     [
         ({"n_clusters": []}, "n_clusters is empty"),
-        ({"n_clusters": [1, 2]}, "n_clusters must be a whole number at least 2; got 1"),
+        ({"n_clusters": [1, 2], "criterion": "bic"}, "n_clusters must be a whole number at least 2; got 1"),
         ({"n_clusters": [2, 300]}, "n_clusters=300 must be smaller than the number of rows"),
         ({"models": []}, "models is empty"),
         ({"models": ["DB", "XY"]}, "unknown model 'XY'"),
-        ({"criterion": "waic"}, "criterion must be one of 'bic', 'icl', 'aic', 'c'; got 'waic'"),
+        ({"criterion": "waic"}, "criterion must be one of 'auto', 'verdict', 'bic', 'icl', 'aic', 'c'; got 'waic'"),
+        ({"n_clusters": "many"}, "n_clusters must be one of 'auto'"),
+        ({"criterion": "verdict", "models": ["DB"]}, "compared by a criterion: give criterion='bic'"),
+        ({"min_size": 0}, "min_size"),
+        ({"n_splits": 1}, "n_splits"),
+        ({"sample_size": 2}, "sample_size"),
         ({"path_criterion": "cv"}, "path_criterion must be one of"),
         ({"sparsities": []}, "sparsities is empty"),
         ({"sparsities": [0.5, 2]}, r"\(0, 1\]"),
@@ -211,7 +216,8 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
     ],
 )
 def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match, monkeypatch):
-    monkeypatch.setattr(search_module, "prepare", lambda *a, **k: pytest.fail("work has begun"))
+    for module in (search_module, verdict_search):
+        monkeypatch.setattr(module, "prepare", lambda *a, **k: pytest.fail("work has begun"))
     with pytest.raises(ValueError, match=match):
         ModelSearch(**{"estimator": SparseFisherEM(random_state=0), **parameters}).fit(simulated)
 
@@ -281,7 +287,7 @@ import sys
 from fisherem import ModelSearch, SparseFisherEM, datasets
 if __name__ == "__main__":
     X, _ = datasets.simulate(300, 1.7, random_state=3)
-    grid = {"n_clusters": [2, 3, 4], "n_init": 2, "n_jobs": 1}
+    grid = {"n_clusters": [2, 3, 4], "criterion": "bic", "n_init": 2, "n_jobs": 1}
     search = ModelSearch(SparseFisherEM(random_state=0), checkpoint=sys.argv[1], **grid)
     search.fit(X).results_.drop(columns="seconds").to_csv(sys.argv[2])
 """
@@ -344,7 +350,8 @@ def test_progress_is_quiet_in_a_pipe_and_shows_the_best_in_a_terminal(simulated,
 def test_simulation_number_of_groups_and_variables(seed):
     """The full claim (25 seeds) is measured by benchmarks/search.py; a few seeds stand guard here."""
     X, _ = datasets.simulate(300, 1.7, random_state=seed)
-    search = ModelSearch(SparseFisherEM(random_state=0), n_clusters=range(2, 5), n_init=3, n_jobs=1).fit(X)
+    grid = {"n_clusters": range(2, 5), "criterion": "bic", "n_init": 3, "n_jobs": 1}
+    search = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(X)
     assert search.best_params_["n_clusters"] == 3
     assert search.support_[:5].all()
     assert search.support_.sum() <= 7

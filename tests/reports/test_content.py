@@ -130,7 +130,7 @@ def test_the_criterion_of_the_search_stands_at_the_top(search, wines):
     X, _ = wines
     assert build(search, X).headline.label == "BIC"
     other = copy.copy(search)
-    other.criterion = "icl"
+    other.criterion_ = "icl"
     content = build(other, X)
     assert content.headline == next(row for row in content.criteria if row.label == "ICL")
     assert "ICL against the number of groups" in Reader(render(content)).all_text

@@ -15,6 +15,11 @@ from .results import check_folder, finish
 __all__ = ["fit", "search"]
 
 
+def _clusters(ctx, param, value):
+    """Numbers of groups, or "auto"."""
+    return value if value == "auto" else cluster_range(ctx, param, value)
+
+
 def _estimator(method: str, **parameters):
     from ..estimators import FisherEM, SparseFisherEM
 
@@ -47,20 +52,22 @@ def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, m
 
 @click.command()
 @table_options
-@click.option(
-    "-k", "--clusters", callback=cluster_range, default="2:8", show_default=True, help="Numbers of groups to try."
-)
-@click.option("--models", type=NameList("model.dlm:MODELS"), default="all", show_default=True,
-              help="Models to try, separated by commas.")  # fmt: skip
-@click.option("--criterion", type=Registered("model.criteria:CRITERIA"), default="bic", show_default=True,
-              help="What the best fit is chosen by.")  # fmt: skip
+@click.option("-k", "--clusters", callback=_clusters, default="auto", show_default=True,
+              help="Numbers of groups to try, such as 2:8; auto goes on while the evidence asks for more.")  # fmt: skip
+@click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
+              show_default=True,
+              help="verdict weighs many rules, and may say one group or not decided; a criterion searches models and "
+              "sparsities, as the paper does. auto is verdict, or bic with --models or --joint.")  # fmt: skip
+@click.option("--models", type=NameList("model.dlm:MODELS"), default=None,
+              help="Models to compare by a criterion, separated by commas.")  # fmt: skip
+@click.option("--fewest", is_flag=True, help="Take the fewest variables that are nearly as good as the best list.")
 @click.option("--joint", is_flag=True, help="Follow the sparsity path of every model.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
 @fit_options
 @friendly
-def search(data, id_column, label_column, drop, clusters, models, criterion, joint, checkpoint, scale, method, n_init,
-           seed, jobs, memory, output, as_json, quiet):  # fmt: skip
-    """Choose the number of groups, the model and the sparsity for the table DATA."""
+def search(data, id_column, label_column, drop, clusters, models, criterion, fewest, joint, checkpoint, scale, method,
+           n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+    """Choose the number of groups for the table DATA, and say how sure that is."""
     from ..model_selection.search import ModelSearch
 
     quiet_warnings()
@@ -69,7 +76,7 @@ def search(data, id_column, label_column, drop, clusters, models, criterion, joi
     X, scaler = scaled(table, scale)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory),
-        n_clusters=clusters, models=models, criterion=criterion, joint=joint, n_jobs=jobs, checkpoint=checkpoint,
-        progress=False if quiet or as_json else "auto",
+        n_clusters=clusters, models=models, criterion=criterion, joint=joint, fewest_variables=fewest, n_jobs=jobs,
+        checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
     ).fit(X)  # fmt: skip
     finish(output, found, found.best_estimator_, table, X, scaler, as_json, quiet)

@@ -28,6 +28,12 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
 
     write_all(folder, fitted, model, table, X, scaler)
     result = summary(model, table.names, folder, scores_of(table.labels, model))
+    verdict = None if fitted is model else getattr(fitted, "verdict_", None)
+    if verdict is not None:
+        result["verdict"] = {
+            "n_clusters": verdict.n_clusters, "degree": verdict.degree, "runners_up": list(verdict.runners_up),
+            "text": verdict.text,
+        }  # fmt: skip
     if as_json:
         click.echo(json.dumps(result))
     elif not quiet:
@@ -53,6 +59,11 @@ def print_summary(result: dict, notes: list[str]) -> None:
     console = Console(highlight=False)
     for note in notes:
         console.print(note, style="dim", markup=False)
+    if "verdict" in result:
+        first, *rest = result["verdict"]["text"].splitlines()
+        console.print(first, style="bold", markup=False)
+        for line in rest:
+            console.print(f"  {line}", markup=False)
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, text in _lines(result):
         table.add_row(name, text)

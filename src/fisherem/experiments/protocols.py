@@ -130,7 +130,8 @@ def search_call(data: str, method: str, means: str, seed: int) -> dict:
     """ModelSearch as called by a user who knows the number of groups."""
     X, y = prepared(data)
     estimator = SparseFisherEM(method=SPARSE[method], means=means, sparsity=1.0, random_state=seed)
-    search = ModelSearch(estimator, n_clusters=[DATA[data].n_clusters], n_jobs=1, progress=False).fit(X)
+    known = [DATA[data].n_clusters]
+    search = ModelSearch(estimator, n_clusters=known, criterion="bic", n_jobs=1, progress=False).fit(X)
     chosen = search.best_params_
     return _score(search.best_estimator_, X, y) | {"chosen": f"{chosen['model']} {chosen['sparsity']:.2g}"}
 

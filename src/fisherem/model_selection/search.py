@@ -1,9 +1,8 @@
-"""ModelSearch: the number of groups, the model and the sparsity by a criterion."""
+"""ModelSearch: the number of groups by a verdict, or number, model and sparsity by a criterion."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,40 +18,46 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.progress import progress_bar
 from .._utils.public import public
-from ..em.dlm_family import DLMFamily, SparseSettings
-from ..em.f_step.step import AXIS_WEIGHTS, FStep
+from ..em.f_step.step import FStep
 from ..em.loop import Fit, restore
 from ..em.model_choice import Chosen
-from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
-from ..estimators import FisherEM, SparseFisherEM
-from ..estimators.fitting import adopt, check_parameters, specification, warn_of_constant_columns
-from ..model.criteria import CRITERIA
-from ..model.dlm import MODELS, resolve
+from ..estimators import SparseFisherEM
+from ..estimators.fitting import adopt, warn_of_constant_columns
+from ..model.dlm import resolve
 from ..tables.checking import (
     check_clusters,
-    check_number,
-    check_one_of,
-    check_sparsity,
     check_table,
     check_weights,
 )
 from .checkpoints import Store, fingerprint
 from .grid import DENSE, Outcome, columns
+from .search_parameters import VERDICT, SearchParameters
 from .searching import Grid, best_index, in_order, outcomes_of
+from .verdict_search import search_by_verdict
 
 __all__ = ["ModelSearch", "search_rows"]
 
 
 @public
-class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MetaEstimatorMixin, BaseEstimator):
-    """Choose the number of groups, the model and the sparsity by a criterion.
+class ModelSearch(
+    SearchParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
+    """Choose the number of groups: by a verdict over many rules, or as the paper does, by a criterion.
 
-    For a `FisherEM`, every K x model is fitted and the best criterion wins. For a `SparseFisherEM`, the same search is
-    done with the dense algorithm and then the sparsity path of the winner is followed (the paper's section 4.2), and
-    of the best model of any other K whose criterion is within 10 of it; `joint=True` follows the path of every
-    K x model. The covariance of the data is computed once, starts are shared between models, paths are warm-started
-    from dense to sparse.
+    By default the estimator is fitted for one group, two groups and so on, and `verdict_` says how many groups there
+    are, how sure that is (clear, leaning, not decided) and why. It asks first whether groups come back on other rows,
+    then what the likelihood says once skew is taken out; one group is a possible answer.
+
+    With a criterion ("bic", "icl", ...), or where models or sparsities are given, it is the paper's search. For a
+    `FisherEM`, every K x model is fitted and the best criterion wins. For a `SparseFisherEM`, the sparsity path of
+    the winner is then followed (section 4.2), and of the best model of any other K whose criterion is within 10 of it;
+    `joint=True` follows the path of every K x model.
 
     After `fit`, the fitted attributes of the best estimator (`labels_`, `support_`, `loadings_`, ...) can be read from
     the search itself.
@@ -61,14 +66,15 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     ----------
     estimator : FisherEM or SparseFisherEM
         Its other parameters are used for every fit.
-    n_clusters : sequence of int, default=range(2, 9)
-        Numbers of groups, each at least 2.
-    models : "all" or sequence of str, default="all"
-        Names of models, as for `FisherEM`.
+    n_clusters : "auto" or sequence of int, default="auto"
+        Numbers of groups. "auto" tries 1 to 4 and goes on while the best lies near the end, up to 12; with a criterion
+        it is 2 to 8. A verdict always looks at one group, too, and goes on beyond a given range if its end is best.
+    models : "all", sequence of str or None, default=None
+        Names of models to compare by a criterion, as for `FisherEM`. None: the estimator's own in a verdict, else all.
     sparsities : "auto" or sequence of float, default="auto"
         "auto" goes from dense to one variable per axis, with more points where the selection changes.
-    criterion : {"bic", "icl", "aic"}, default="bic"
-        Larger is better.
+    criterion : {"auto", "verdict", "bic", "icl", "aic", "c"}, default="auto"
+        What chooses. "auto" is "verdict", and "bic" where models, sparsities or `joint` ask for the paper's search.
     path_criterion : {"selection", "penalised"}, default="selection"
         What chooses the sparsity. "penalised" is the paper's criterion with the effective number of parameters;
         "selection" gives the variables that are not selected one mean for all groups and counts the others' means
@@ -77,6 +83,15 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         Weightings of the axes to follow paths for; None: the estimator's own.
     joint : bool, default=False
         Follow the sparsity path of every K x model.
+    min_size : int or "auto", default="auto"
+        Rows that every group must have in a verdict. "auto" is 3% of the rows and at least 5: smaller groups are
+        outliers to every rule.
+    n_splits : int, default=5
+        How often the rows are split in halves for a verdict.
+    sample_size : int, default=1000
+        The verdict is found on at most so many rows, drawn at random; the chosen fit is made on all of them.
+    fewest_variables : bool, default=False
+        In a verdict, take the fewest variables whose C lies within 10 nats of the best list's.
     n_init : int or None
         Starts per number of groups; None: the estimator's.
     n_jobs : int or None
@@ -88,8 +103,13 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     Attributes
     ----------
+    verdict_ : Verdict
+        The number of groups, its degree, runners-up, reasons in words and a table of rules. For a verdict only.
     results_ : DataFrame
-        A row per fit, failures included with their reason in `stop_reason`.
+        A row per fit, or for a verdict per number of groups with a column per rule; failures are included, with their
+        reason in `stop_reason`.
+    criterion_ : str
+        What has chosen: "verdict" or the name of a criterion.
     paths_ : dict of (n_clusters, model, axis_weights) to DataFrame
         The size of each variable's loadings along the path.
     best_estimator_ : FisherEM or SparseFisherEM
@@ -108,13 +128,17 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self,
         estimator,
         *,
-        n_clusters=range(2, 9),
-        models="all",
+        n_clusters="auto",
+        models=None,
         sparsities="auto",
-        criterion="bic",
+        criterion="auto",
         path_criterion="selection",
         axis_weights=("equal", "relevance"),
         joint=False,
+        min_size="auto",
+        n_splits=5,
+        sample_size=1000,
+        fewest_variables=False,
         n_init=None,
         n_jobs=None,
         checkpoint=None,
@@ -128,6 +152,10 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.path_criterion = path_criterion
         self.axis_weights = axis_weights
         self.joint = joint
+        self.min_size = min_size
+        self.n_splits = n_splits
+        self.sample_size = sample_size
+        self.fewest_variables = fewest_variables
         self.n_init = n_init
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -149,7 +177,7 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             self._specifications(n, p),
             [self._sparse_settings(weights) for weights in self._axis_weights()],
             self.sparsities,
-            self.criterion,
+            self._criterion(),
             self.path_criterion,
             self.joint,
         )
@@ -161,11 +189,11 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.best_index_ = best_index(outcomes, grid)
         best = outcomes[self.best_index_]
         assert best.fit is not None
-        self.best_score_ = best.row[self.criterion]
+        self.best_score_ = best.row[grid.criterion]
         self.best_params_ = {"n_clusters": best.row["n_clusters"], "model": best.row["model"]}
         if isinstance(self.estimator, SparseFisherEM):
             self.best_params_ |= {"sparsity": best.row["sparsity"], "axis_weights": best.row["axis_weights"]}
-        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
+        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_, **self._without_factors())
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
@@ -184,79 +212,6 @@ class ModelSearch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 key = (o.row["n_clusters"], o.row["model"], o.row["axis_weights"])
                 tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(loadings, axis=1)
         return {key: pd.DataFrame.from_dict(t, orient="index", columns=names) for key, t in tables.items()}
-
-    # -- parameters ------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.estimator, FisherEM):
-            raise TypeError(f"estimator must be a FisherEM or SparseFisherEM; got {type(self.estimator).__name__}")
-        check_parameters(self.estimator)
-        if not isinstance(self.estimator.init, str):
-            raise ValueError("init must be a name in a search: given labels fit one number of groups only")
-        if not self._clusters():
-            raise ValueError("n_clusters is empty: give at least one number of groups")
-        for K in self._clusters():
-            check_number("n_clusters", K, integer=True, least=2)
-        if not self._models():
-            raise ValueError("models is empty: give at least one model, or 'all'")
-        check_one_of("criterion", self.criterion, CRITERIA)
-        check_one_of("path_criterion", self.path_criterion, ("selection", "penalised"))
-        for name in self._axis_weights():
-            check_one_of("axis_weights", name, AXIS_WEIGHTS)
-        if isinstance(self.sparsities, str):
-            check_one_of("sparsities", self.sparsities, ("auto",))
-        elif not len(list(self.sparsities)):
-            raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
-        else:
-            for share in self.sparsities:
-                check_sparsity(share, 1)
-        for name in ("n_init", "n_jobs"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), integer=True, **({"least": 1} if name == "n_init" else {}))
-        if not (isinstance(self.progress, bool) or self.progress == "auto"):
-            raise ValueError(f"progress must be True, False or 'auto'; got {self.progress!r}")
-
-    def _clusters(self) -> list[int]:
-        return [int(self.n_clusters)] if isinstance(self.n_clusters, (int, np.integer)) else list(self.n_clusters)
-
-    def _models(self) -> list[str]:
-        names = [self.models] if isinstance(self.models, str) else list(self.models)
-        return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(n).name for n in names))
-
-    def _axis_weights(self) -> list[str]:
-        if not isinstance(self.estimator, SparseFisherEM):
-            return []
-        if self.axis_weights is None:
-            return [self.estimator.axis_weights]
-        return [self.axis_weights] if isinstance(self.axis_weights, str) else list(self.axis_weights)
-
-    def _sparse_settings(self, axis_weights: str) -> SparseSettings:
-        e = self.estimator
-        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), axis_weights)
-
-    def _specifications(self, n: int, p: int) -> dict[tuple[int, str], Specification]:
-        """The dense specification of every K x model."""
-        specs = {}
-        for K in dict.fromkeys(self._clusters()):
-            for name in self._models():
-                one = clone(self.estimator).set_params(n_clusters=int(K), model=name)
-                if self.n_init is not None:
-                    one.set_params(n_init=self.n_init)
-                if isinstance(one, SparseFisherEM):
-                    one.set_params(sparsity=1.0)
-                spec = specification(one, n, p)
-                assert isinstance(spec.family, DLMFamily)
-                specs[int(K), name] = replace(spec, family=spec.family.dense())
-        return specs
-
-    def _settings(self) -> str:
-        """Everything but the grid that a fit depends on, for the checkpoints' mark."""
-        fixed = {
-            k: v
-            for k, v in self.estimator.get_params().items()
-            if k not in ("n_clusters", "model", "sparsity", "n_jobs", "memory")
-        }
-        return repr(sorted(fixed.items())) + repr(self.n_init)
 
     # -- using the best fit ----------------------------------------------------------------------------------------
 
@@ -296,8 +251,11 @@ def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[P
 
     Sets the search's fitted attributes; returns the prepared rows and the best fit with the states of its rows.
     """
-    for K in search._clusters():
+    search.criterion_ = search._criterion()
+    for K in search._clusters(given=search.criterion_ == VERDICT):
         check_clusters(K, table, weights)
+    if search.criterion_ == VERDICT:
+        return search_by_verdict(search, table, weights, prior)
     grid = search._grid(*table.shape)
     problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, prior=prior)
     with problem.rows.closed_on_error():

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name
 from ..model.criteria import CRITERIA
+from .search_parameters import VERDICT
 
 __all__ = ["CriterionTable", "PathTable", "criterion_label", "criterion_table", "path_column", "path_table"]
 
@@ -72,7 +73,7 @@ class PathTable:
 
 def path_column(search) -> str:
     """The column of `results_` that chooses the sparsity."""
-    return search.criterion if search.path_criterion == "penalised" else f"{_OF_THE_SELECTION}{search.criterion}"
+    return search.criterion_ if search.path_criterion == "penalised" else f"{_OF_THE_SELECTION}{search.criterion_}"
 
 
 def criterion_label(column: str) -> str:
@@ -88,12 +89,20 @@ def criterion_table(search, criterion: str | None = None) -> CriterionTable:
     `criterion` is the name of an entry of `CRITERIA`; by default the one that the search used.
     """
     check_is_fitted(search, "results_")
-    criterion = search.criterion if criterion is None else CRITERIA.find(criterion).name
+    _need_a_grid(search)
+    criterion = search.criterion_ if criterion is None else CRITERIA.find(criterion).name
     dense = search.results_[search.results_["method"] == "dense"]
     values = dense.pivot_table(index="model", columns="n_clusters", values=criterion, sort=False, dropna=False)
     values = values[sorted(values.columns)]
     model, K = values.stack().dropna().idxmax()  # type: ignore[misc]
     return CriterionTable(criterion, values, (int(K), str(model)))
+
+
+def _need_a_grid(search) -> None:
+    if search.criterion_ == VERDICT:
+        raise ValueError(
+            "a verdict compares no models: see search.verdict_.rules, or give criterion='bic' for the paper's search"
+        )
 
 
 def path_table(search, axis_weights: str | None = None) -> PathTable | None:

@@ -6,6 +6,7 @@ legends count groups from 1 and call columns without a name x1, x2, ...
 """
 
 from .maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from .merging import MergeDisplay
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
 from .selection import SelectionDisplay
@@ -16,6 +17,7 @@ __all__ = [
     "CriterionDisplay",
     "LabelMapDisplay",
     "LoadingsDisplay",
+    "MergeDisplay",
     "PathDisplay",
     "ProfilesDisplay",
     "ProjectionDisplay",

@@ -91,7 +91,7 @@ class PathDisplay:
         found = path_table(search, axis_weights)
         if found is None:
             raise ValueError("the search followed no sparsity path: it was given a FisherEM")
-        columns = (f"selection_{search.criterion}", search.criterion)
+        columns = (f"selection_{search.criterion_}", search.criterion_)
         return cls(found.fits[found.axis_weights], found.sizes, found.chosen, columns)
 
     def plot(self, figure=None, *, n_labels=8):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from .._utils.wording import count
 from ..model_selection.search import ModelSearch
+from ..model_selection.search_parameters import VERDICT
 from ..model_selection.search_tables import PathTable, criterion_label, criterion_table, path_table
 from .text import clean, tally
 
@@ -62,8 +63,10 @@ class Search:
         return [str(m) for m in self.values.max(axis=1).sort_values(ascending=False, kind="stable").index]
 
 
-def search_of(search: ModelSearch) -> Search:
-    """The page's account of a fitted search."""
+def search_of(search: ModelSearch) -> Search | None:
+    """The page's account of a fitted search; None for a verdict, of which `how_many` speaks."""
+    if search.criterion_ == VERDICT:
+        return None
     results, table = search.results_, criterion_table(search)
     failed = results[~np.isfinite(results[table.criterion].astype(float))]
     best = search.best_params_
@@ -85,7 +88,7 @@ def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
     """How the fit was chosen, in one to three sentences."""
     Ks = [int(K) for K in values.columns]
     groups = _number_of_groups(Ks[0]) if len(Ks) == 1 else f"K from {Ks[0]} to {Ks[-1]}"
-    n, label = int(values.notna().to_numpy().sum()), criterion_label(search.criterion)
+    n, label = int(values.notna().to_numpy().sum()), criterion_label(search.criterion_)
     fits = "One fit was judged" if n == 1 else f"{count(n, 'fit')} were compared"
     text = f"{fits} by {label} (larger is better): {groups}, {count(len(values), 'model')}."
     if not search.paths_:

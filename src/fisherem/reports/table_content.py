@@ -13,6 +13,7 @@ from . import inputs, rows
 from .criteria import CriterionRow, criteria, headline
 from .facts import facts, made_by_selected
 from .how_chosen import Search, search_of
+from .how_many import VerdictPart, joins_of, verdict_of
 from .page_rows import page_rows
 from .roles import Roles, roles_of
 from .stability import StabilityTable, stability_of
@@ -61,6 +62,8 @@ class Content:
     n_doubts: int
     agreement: rows.Agreement | None
     search: Search | None
+    verdict: VerdictPart | None
+    joins: list[str]
     stability: StabilityTable | None
     roles: Roles | None
     made_by_selected: bool
@@ -100,7 +103,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         converged=bool(fitted.converged_),
         facts=facts(fitted, n, p),
         criteria=criteria(fitted),
-        headline=headline(fitted, None if search is None else search.criterion),
+        headline=headline(fitted, None if search is None else search.criterion_),
         notes=inputs.note_list(notes),
         **_subspace(fitted, coordinates.shape[1], listed),
         **_by_row(posteriors, coordinates, inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)),
@@ -108,6 +111,8 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         variables=listed,
         profile=profile(fitted, table, names),
         search=None if search is None else search_of(search),
+        verdict=None if search is None else verdict_of(search),
+        joins=joins_of(posteriors),
         stability=None if stability is None else stability_of(stability, np.asarray(fitted.support_)),
         roles=roles_of(fitted),
         made_by_selected=made_by_selected(fitted),

@@ -1,0 +1,125 @@
+"""The merge tree: which groups would join next, and how much doubt that takes away.
+
+Two groups that overlap make the posteriors of their rows uncertain. Joining the pair whose union lowers the entropy of
+the posteriors most, again and again, gives a tree (Baudry et al. 2010). A large fall says that two groups were hardly
+apart; where the falls become small, what is left are groups that are well apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from .._utils.wording import group_name
+
+__all__ = ["Join", "MergeTree", "merge_tree"]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two groups made one: `first` and `second` are tuples of groups of the fit, counted from 0.
+
+    `n_clusters` are left after it; `entropy` is that of the posteriors after it and `fall` by how much it fell, in
+    nats; `rows` are in the joined group.
+    """
+
+    n_clusters: int
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    entropy: float
+    fall: float
+    rows: float
+
+    @property
+    def fall_per_row(self) -> float:
+        """Nats of doubt per row of the joined group that go away."""
+        return self.fall / max(self.rows, np.finfo(float).tiny)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """All groups of the fit in the joined one, ascending."""
+        return tuple(sorted(self.first + self.second))
+
+
+@dataclass(frozen=True)
+class MergeTree:
+    """The joins of K groups into one.
+
+    Attributes
+    ----------
+    joins : tuple of Join
+        The first one first.
+    entropy : float
+        Of the posteriors before any join.
+    """
+
+    joins: tuple[Join, ...]
+    entropy: float
+
+    def table(self) -> pd.DataFrame:
+        """A row per join: n_clusters, first, second, entropy, fall, rows, fall_per_row."""
+        names = ["n_clusters", "first", "second", "entropy", "fall", "rows", "fall_per_row"]
+        return pd.DataFrame([[getattr(join, name) for name in names] for join in self.joins], columns=names)
+
+    def labels(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        """The partition `labels` (n) of the fit after joins down to `n_clusters` groups, counted from 0."""
+        K = len(self.joins) + 1
+        if not 1 <= n_clusters <= K:
+            raise ValueError(f"n_clusters must lie between 1 and {K}; got {n_clusters}")
+        names = np.arange(K)
+        for join in self.joins[: K - n_clusters]:
+            names[list(join.second)] = names[join.first[0]]
+        return np.unique(names, return_inverse=True)[1][np.asarray(labels)]
+
+    def sentences(self) -> list[str]:
+        """The joins in words: which groups, and how many nats per row of doubt go away."""
+        return [
+            f"{_named(join.first)} with {_named(join.second)}: {join.n_clusters} left, "
+            f"{join.fall_per_row:.3f} nats of doubt per row go away"
+            for join in self.joins
+        ]
+
+
+def merge_tree(posteriors: np.ndarray, sample_weight: np.ndarray | None = None) -> MergeTree:
+    """The tree of posterior probabilities (n x K)."""
+    T = np.asarray(posteriors, float).copy()
+    if T.ndim != 2 or not T.size:
+        raise ValueError(f"posteriors must be a table of rows and groups; got an array of shape {T.shape}")
+    weights = np.ones(len(T)) if sample_weight is None else np.asarray(sample_weight, float)
+    members: list[tuple[int, ...]] = [(k,) for k in range(T.shape[1])]
+    entropy = start = _entropy(T, weights)
+    joins: list[Join] = []
+    while len(members) > 1:
+        falls = {(a, b): _fall(T[:, a], T[:, b], weights) for a, b in combinations(range(len(members)), 2)}
+        a, b = max(falls, key=lambda pair: falls[pair])
+        fall, rows = falls[a, b], float(weights @ (T[:, a] + T[:, b]))
+        entropy -= fall
+        join = Join(len(members) - 1, members[a], members[b], max(entropy, 0.0), fall, rows)
+        joins.append(join)
+        T[:, a] += T[:, b]
+        T = np.delete(T, b, axis=1)
+        members[a] = join.groups
+        members.pop(b)
+    return MergeTree(tuple(joins), start)
+
+
+def _terms(t: np.ndarray) -> np.ndarray:
+    """-t log t, 0 for t = 0."""
+    return -t * np.log(np.maximum(t, np.finfo(float).tiny))
+
+
+def _entropy(T: np.ndarray, weights: np.ndarray) -> float:
+    return float(weights @ _terms(T).sum(axis=1))
+
+
+def _fall(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
+    """What joining two columns of posteriors takes off the entropy."""
+    return float(weights @ (_terms(a) + _terms(b) - _terms(a + b)))
+
+
+def _named(groups: tuple[int, ...]) -> str:
+    names = [group_name(k) for k in groups]
+    return names[0] if len(names) == 1 else "groups " + " + ".join(str(k + 1) for k in groups)

@@ -1,0 +1,146 @@
+"""What a search is asked for: the parameters of `ModelSearch`, checked and resolved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..em.dlm_family import DLMFamily, SparseSettings
+from ..em.f_step.step import AXIS_WEIGHTS
+from ..em.multistart import Specification
+from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.fitting import check_parameters, specification
+from ..model.criteria import CRITERIA
+from ..model.dlm import AUTO, MODELS, resolve
+from ..tables.checking import check_number, check_one_of, check_sparsity
+
+__all__ = ["VERDICT", "SearchParameters"]
+
+VERDICT = "verdict"
+# What the paper searches by, and the numbers of groups that such a search tries by default.
+_PAPERS, _CLUSTERS = "bic", range(2, 9)
+
+
+class SearchParameters:
+    """The parameters of a search, as its constructor has left them."""
+
+    estimator: Any
+    n_clusters: Any
+    models: Any
+    sparsities: Any
+    criterion: str
+    path_criterion: str
+    axis_weights: Any
+    joint: bool
+    min_size: Any
+    n_splits: int
+    sample_size: int
+    n_init: int | None
+    n_jobs: int | None
+    progress: Any
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.estimator, FisherEM):
+            raise TypeError(f"estimator must be a FisherEM or SparseFisherEM; got {type(self.estimator).__name__}")
+        check_parameters(self.estimator)
+        if not isinstance(self.estimator.init, str):
+            raise ValueError("init must be a name in a search: given labels fit one number of groups only")
+        check_one_of("criterion", self.criterion, (AUTO, VERDICT, *CRITERIA))
+        self._check_clusters()
+        if not self._models():
+            raise ValueError("models is empty: give at least one model, or 'all'")
+        if self._criterion() == VERDICT:
+            self._check_verdict()
+        check_one_of("path_criterion", self.path_criterion, ("selection", "penalised"))
+        for name in self._axis_weights():
+            check_one_of("axis_weights", name, AXIS_WEIGHTS)
+        if isinstance(self.sparsities, str):
+            check_one_of("sparsities", self.sparsities, ("auto",))
+        elif not len(list(self.sparsities)):
+            raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
+        else:
+            for share in self.sparsities:
+                check_sparsity(share, 1)
+        for name in ("n_init", "n_jobs"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), integer=True, **({"least": 1} if name == "n_init" else {}))
+        if not (isinstance(self.progress, bool) or self.progress == "auto"):
+            raise ValueError(f"progress must be True, False or 'auto'; got {self.progress!r}")
+
+    def _check_clusters(self) -> None:
+        if isinstance(self.n_clusters, str):
+            check_one_of("n_clusters", self.n_clusters, (AUTO,))
+        if not self._clusters():
+            raise ValueError("n_clusters is empty: give at least one number of groups")
+        for K in self._clusters():
+            check_number("n_clusters", K, integer=True, least=1 if self._criterion() == VERDICT else 2)
+
+    def _check_verdict(self) -> None:
+        if self._asks_for_grid():
+            raise ValueError(
+                "models, sparsities and joint are compared by a criterion: give criterion='bic' (or another), or leave "
+                "them out"
+            )
+        check_number("min_size", self.min_size, integer=True, least=1, word=AUTO)
+        check_number("n_splits", self.n_splits, integer=True, least=2)
+        check_number("sample_size", self.sample_size, integer=True, least=20)
+
+    def _asks_for_grid(self) -> bool:
+        return self.models is not None or not isinstance(self.sparsities, str) or bool(self.joint)
+
+    def _criterion(self) -> str:
+        """What chooses, with "auto" resolved."""
+        return (_PAPERS if self._asks_for_grid() else VERDICT) if self.criterion == AUTO else self.criterion
+
+    def _clusters(self, *, given: bool = False) -> list[int]:
+        """Numbers of groups; with `given`, none where they are left to the search."""
+        if isinstance(self.n_clusters, str):
+            return [] if given else list(_CLUSTERS)
+        return [int(self.n_clusters)] if isinstance(self.n_clusters, (int, np.integer)) else list(self.n_clusters)
+
+    def _models(self) -> list[str]:
+        names = ["all"] if self.models is None else [self.models] if isinstance(self.models, str) else list(self.models)
+        return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(n).name for n in names))
+
+    def _axis_weights(self) -> list[str]:
+        if not isinstance(self.estimator, SparseFisherEM):
+            return []
+        if self.axis_weights is None:
+            return [self.estimator.axis_weights]
+        return [self.axis_weights] if isinstance(self.axis_weights, str) else list(self.axis_weights)
+
+    def _sparse_settings(self, axis_weights: str) -> SparseSettings:
+        e = self.estimator
+        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), axis_weights)
+
+    def _specifications(self, n: int, p: int) -> dict[tuple[int, str], Specification]:
+        """The dense specification of every K x model."""
+        specs = {}
+        for K in dict.fromkeys(self._clusters()):
+            for name in self._models():
+                one = clone(self.estimator).set_params(n_clusters=int(K), model=name)
+                if self.n_init is not None:
+                    one.set_params(n_init=self.n_init)
+                if isinstance(one, SparseFisherEM):
+                    one.set_params(sparsity=1.0)
+                one.set_params(**self._without_factors())
+                spec = specification(one, n, p)
+                assert isinstance(spec.family, DLMFamily)
+                specs[int(K), name] = replace(spec, family=spec.family.dense())
+        return specs
+
+    def _without_factors(self) -> dict[str, int]:
+        """The paper's models have no common factors in their noise: a search of them takes a number that is given."""
+        return {"noise_factors": 0} if isinstance(self.estimator.noise_factors, str) else {}
+
+    def _settings(self) -> str:
+        """Everything but the grid that a fit depends on, for the checkpoints' mark."""
+        fixed = {
+            k: v
+            for k, v in self.estimator.get_params().items()
+            if k not in ("n_clusters", "model", "sparsity", "n_jobs", "memory")
+        }
+        return repr(sorted(fixed.items())) + repr(self.n_init)

@@ -1,0 +1,59 @@
+"""The verdict on the page: its words, its table of rules, and the merge tree."""
+
+import numpy as np
+import pytest
+
+from fisherem import FisherEM, ModelSearch, report
+from fisherem.model_selection.how_many.rules import RULES
+from fisherem.reports.how_many import joins_of, verdict_of
+from fisherem.reports.table_content import build
+
+
+@pytest.fixture(scope="module")
+def judged(wines):
+    return ModelSearch(FisherEM(init="ward", random_state=0), n_clusters=[2, 3, 4], n_splits=2, n_jobs=1).fit(wines[0])
+
+
+def test_the_page_says_the_verdict(judged, wines, tmp_path):
+    page = report(judged, wines[0], tmp_path / "report.html").read_text()
+    assert judged.verdict_.headline in page
+    assert 'href="#verdict"' in page
+    assert "How many groups" in page
+    assert "BIC, ICL and AIC have no vote" in page
+    for rule in RULES.values():
+        assert rule.label in page
+
+
+def test_rules_are_rows_with_what_they_pick(judged):
+    part = verdict_of(judged)
+    assert part.numbers == [1, 2, 3, 4]
+    assert part.chosen == judged.verdict_.n_clusters
+    assert [row.label for row in part.rules] == [rule.label for rule in RULES.values()]
+    picks = judged.verdict_.rules.set_index("label")["picks"]
+    for row in part.rules:
+        assert row.picks == str(picks[row.label])
+        assert len(row.values) == 4
+    assert part.rules[-1].values[0] == "–"  # nothing to come back for one group
+
+
+def test_a_criterion_has_no_verdict(search, wines):
+    content = build(search, wines[0])
+    assert content.verdict is None
+    assert content.search is not None
+
+
+def test_one_group_has_a_page(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    search = ModelSearch(FisherEM(init="ward", random_state=0), n_clusters=[2], n_splits=2, n_jobs=1).fit(X)
+    assert search.verdict_.n_clusters == 1
+    page = report(search, X, tmp_path / "one.html").read_text()
+    assert "one group" in page
+
+
+def test_joins_in_words():
+    rng = np.random.default_rng(0)
+    T = rng.dirichlet(np.ones(4), size=30)
+    sentences = joins_of(T)
+    assert len(sentences) == 3
+    assert sentences[-1].split(":")[1].startswith(" 1 left")
+    assert joins_of(T[:, :2]) == []
