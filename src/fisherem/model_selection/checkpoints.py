@@ -28,6 +28,8 @@ _FORMAT = 3
 # The finalizer of MurmurHash3: every bit of a word changes half of the bits that come out. Signs and exponents stand in
 # the highest bits of a double, so a plain sum or product of the words would let two changed signs cancel.
 _SHIFT, _FACTORS = np.uint64(33), (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
+# Words that are mixed at a time: eight passes over 512 KB stay in the cache (3 ns a value, and 8 ns for a whole tile).
+_HASH_ELEMENTS = 2**16
 
 
 def fingerprint(problem: Problem, settings: str) -> str:
@@ -63,11 +65,14 @@ def _hash_of_rows(rows: Rows) -> np.ndarray:
 def hash_rows(block: Block, state: BlockState, keys: np.ndarray) -> np.ndarray:
     """What the block's rows add to the hash, as an array of one word: sums of arrays wrap round without a warning."""
     total = np.zeros(1, np.uint64)
+    step = max(1, _HASH_ELEMENTS // len(keys))
     for position, tile in block.tiles():
-        words = np.ascontiguousarray(tile).view(np.uint64) + keys
-        _mix(words)
-        hashes = words.sum(axis=1)
-        hashes += np.arange(state.first + position.start, state.first + position.stop, dtype=np.uint64)
+        rows = np.ascontiguousarray(tile).view(np.uint64)
+        hashes = np.arange(state.first + position.start, state.first + position.stop, dtype=np.uint64)
+        for i in range(0, len(rows), step):
+            words = rows[i : i + step] + keys
+            _mix(words)
+            hashes[i : i + step] += words.sum(axis=1)
         _mix(hashes)
         total += hashes.sum()
     return total
