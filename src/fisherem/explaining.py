@@ -18,7 +18,7 @@ from .em.problem import Problem, prepare
 from .em.scatter import CorrelationScatter
 from .em.stopping import Stop, StopKind
 from .estimators import SparseFisherEM
-from .estimators.fitting import adopt, specification
+from .estimators.fitting import Fitted, adopt, specification
 from .model.dlm import MODELS
 from .selection.criterion import Partition, judge
 from .selection.forward_backward import select
@@ -111,7 +111,8 @@ def explain(X, labels, sample_weight=None) -> Explanation:
         start = np.where(left_out, 0, codes)
         partition = Partition.of_labels(problem, start, K)
         support, rank = _selected(partition)
-        adopt(model, problem, Chosen(_given(problem, model, start, support, rank), [], MODELS[_MODEL], []))
+        given = Chosen(_given(problem, model, start, support, rank), [], MODELS[_MODEL], [])
+        adopt(model, Fitted(problem, given))
     agreement = float(np.mean(model.labels_[~left_out] == codes[~left_out]))
     value = judge(partition, support).value
     return Explanation(value, model.support_, _roles_of(model, partition, support), classes, codes, agreement, model)

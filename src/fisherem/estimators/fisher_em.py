@@ -21,7 +21,7 @@ from ..model.dlm import AUTO, candidates
 from ..selection.noise import NOISE_AUTO
 from ..tables.checking import check_init, check_number, check_one_of, check_sparsity, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
-from .fitting import adopt, fit_rows, warn_unless_converged
+from .fitting import SCALES, adopt, fit_rows, warn_unless_converged
 from .prediction import FittedDLM
 
 __all__ = ["FisherEM", "SparseFisherEM"]
@@ -95,12 +95,21 @@ class FisherEM(FittedDLM, BaseEstimator):
         every variable. With "latent" and a common noise the groups depend on the coordinates inside the axes alone,
         so with sparse axes on the selected variables alone. "full" is what version 0.1 did.
 
+    noise_factors : int or "auto", default="auto"
+        Factors that the noise of all groups has in common (size, brightness, batch), beside a spherical rest: 0 is the
+        paper's model, p - 1 or more any covariance. "auto" takes as many as BIC asks for, once the groups are known.
+    scale : {"none", "standardise", "auto"}, default="none"
+        Divide the columns by their standard deviations. "auto" fits raw and standardised columns and keeps the
+        more likely one by BIC, which the Jacobian of the scales makes comparable, unless groups come back clearly less
+        often on halves of the rows. The fitted estimator takes raw rows in any case.
+
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
         The most probable group of each row.
     loadings_ : ndarray of shape (p, d)
-        The orthonormal axes U; in each, the largest loading is positive.
+        The orthonormal axes U; in each, the largest loading is positive. They are loadings of the columns divided by
+        `scales_`.
     support_ : ndarray of shape (p,), bool
         The variables with a loading that is not 0.
     weights_ : ndarray of shape (K,)
@@ -110,11 +119,24 @@ class FisherEM(FittedDLM, BaseEstimator):
     group_means_ : ndarray of shape (K, p)
         The means of the groups' rows in all variables.
     latent_means_ : ndarray of shape (K, d)
-        Their projections, ``means_ @ loadings_``.
+        Their projections, ``(means_ / scales_) @ loadings_``.
     covariances_ : ndarray of shape (K, d, d)
         The covariances of the groups inside the latent space.
     noise_variances_ : ndarray of shape (K,)
-        The variances of the groups outside it.
+        The variances beta_k of the groups outside it.
+    noise_factors_ : int
+        The number m of factors of the noise.
+    noise_loadings_ : ndarray of shape (p, m)
+        Their loadings F: outside the latent space a group has the covariance beta_k (I + F F').
+    noise_choice_ : list of dict
+        With noise_factors="auto" a record per number of factors: BIC at the partition of the first fit, the criteria of
+        those that were fitted, and which was kept. On large data they are of a sample. Otherwise empty.
+    scale_ : str
+        "none" or "standardise".
+    scales_ : ndarray of shape (p,)
+        What the columns were divided by.
+    scale_choice_ : list of dict
+        With scale="auto" a record per scaling: agreement of halves, BIC, whether it was kept. Otherwise empty.
     model_ : str
         The name of the model of this fit.
     model_choice_ : list of dict
@@ -164,6 +186,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         memory=DEFAULT_MEMORY,
         means="latent",
         noise_factors="auto",
+        scale="none",
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -181,6 +204,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         self.memory = memory
         self.means = means
         self.noise_factors = noise_factors
+        self.scale = scale
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
@@ -193,10 +217,10 @@ class FisherEM(FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
-        problem, chosen = fit_rows(self, table, weights)
-        with problem.rows.closed_on_error():
-            adopt(self, problem, chosen)
-        warn_unless_converged(self, chosen.fit)
+        fitted = fit_rows(self, table, weights)
+        with fitted.problem.rows.closed_on_error():
+            adopt(self, fitted)
+        warn_unless_converged(self, fitted.chosen.fit)
         return self
 
     def _check_parameters(self) -> None:
@@ -213,6 +237,7 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
         check_number("variance_floor", self.variance_floor, above=0)
         check_number("noise_factors", self.noise_factors, integer=True, least=0, word=NOISE_AUTO)
+        check_one_of("scale", self.scale, SCALES)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, integer=True)
         parse_memory(self.memory)
@@ -319,6 +344,7 @@ class SparseFisherEM(FisherEM):
         memory=DEFAULT_MEMORY,
         means="latent",
         noise_factors="auto",
+        scale="none",
         method="two-step",
         sparsity="auto",
         start="fisher-em",
@@ -342,6 +368,7 @@ class SparseFisherEM(FisherEM):
             memory=memory,
             means=means,
             noise_factors=noise_factors,
+            scale=scale,
         )
         self.method = method
         self.sparsity = sparsity

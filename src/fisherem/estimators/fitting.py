@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from .._utils.wording import column_name, listed
 from ..em.dlm_family import DLMFamily
@@ -15,14 +17,23 @@ from ..em.model_choice import Chosen
 from ..em.multistart import Specification
 from ..em.problem import Problem, prepare
 from ..em.stopping import StopKind
-from ..model.criteria import CRITERIA
+from ..model.criteria import CRITERIA, bic
+from ..model.dlm import AUTO
 from ..selection.automatic import fit_automatic, fit_dense
 from ..selection.criterion import Partition
 from ..selection.noise import with_factors
 from ..selection.roles import roles_table
+from ..selection.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
 from ..tables.checking import check_clusters
+from ..tables.scaling import rescaled
 
-__all__ = ["adopt", "check_parameters", "fit_rows", "specification", "warn_of_constant_columns"]
+__all__ = [
+    "RAW", "SCALES", "STANDARDISE", "Fitted", "adopt", "check_parameters", "fit_rows", "scaled_rows", "specification",
+    "warn_of_constant_columns", "warn_unless_converged",
+]  # fmt: skip
+
+RAW, STANDARDISE = "none", "standardise"
+SCALES = (RAW, STANDARDISE, AUTO)
 
 
 def check_parameters(estimator) -> None:
@@ -35,28 +46,96 @@ def specification(estimator, n: int, p: int) -> Specification:
     return estimator._specification(n, p)
 
 
-def fit_rows(estimator, table, weights=None, prior=None) -> tuple[Problem, Chosen]:
+@dataclass(frozen=True)
+class Fitted:
+    """What fitting an estimator to rows gave: the prepared rows, the fit that was kept, and the columns' scales."""
+
+    problem: Problem
+    chosen: Chosen
+    scales: np.ndarray | None = None  # p, what the columns were divided by; None: nothing
+    choice: list[dict] = field(default_factory=list)  # a record per scaling that was tried, for scale="auto"
+
+    @property
+    def log_jacobian(self) -> float:
+        """What the scales add to the log-likelihood of the rows as they were given."""
+        return 0.0 if self.scales is None else -self.problem.weight * float(np.log(self.scales).sum())
+
+    def n_parameters(self) -> int:
+        """Free parameters, scales included."""
+        solution, varying = self.chosen.fit.solution, int((~self.problem.constant).sum())
+        K, d = solution.density.latent_means.shape
+        own = self.chosen.model.n_parameters(K, self.problem.p, d, solution.axes.n_zeros, solution.n_factors)
+        return own + (0 if self.scales is None else varying)
+
+    @property
+    def bic(self) -> float:
+        """Of the rows as they were given."""
+        likelihood = self.chosen.fit.log_likelihood + self.log_jacobian
+        return float(bic(likelihood, self.n_parameters(), self.problem.weight))
+
+
+def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
     """Fit to checked rows (n x p): an array, anything that `ArrayRows` reads, or a table with an engine of its own.
 
-    Returns the prepared rows and the fit that was kept, with its model and why. The estimator's parameters are read,
-    nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
+    The estimator's parameters are read, nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
     """
     check_clusters(estimator.n_clusters, table, weights)
     spec = specification(estimator, *table.shape)
-    problem = prepare(table, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
-    with problem.rows.closed_on_error():
-        warn_of_constant_columns(problem, getattr(estimator, "feature_names_in_", None))
-        chosen = _chosen(problem, spec, estimator.model)
-        return problem, with_factors(problem, spec, chosen, estimator.noise_factors)
+
+    def prepared(scales: np.ndarray | None) -> Problem:
+        rows = rescaled(table, scales)
+        return prepare(rows, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
+
+    raw = prepared(None)
+    with raw.rows.closed_on_error():
+        warn_of_constant_columns(raw, getattr(estimator, "feature_names_in_", None))
+        if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
+            return Fitted(raw, _chosen(raw, spec, estimator))
+        scales = standard_deviations(raw)
+        equal = prepared(scales)
+        with equal.rows.closed_on_error():
+            standardised = Fitted(equal, _chosen(equal, spec, estimator), scales)
+        if estimator.scale == STANDARDISE:
+            raw.rows.close()
+            return standardised
+        return _better_scale(Fitted(raw, _chosen(raw, spec, estimator)), standardised, spec)
 
 
-def _chosen(problem: Problem, spec: Specification, model) -> Chosen:
-    """The fit of a given model, or of the one that is chosen for model="auto"."""
+def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem, np.ndarray | None]:
+    """(prepared rows, what their columns were divided by or None) for a grid search, which fits one scaling."""
+    if estimator.scale == AUTO:
+        raise ValueError(
+            "scale='auto' compares fits of one number of groups: for a search by bic, icl or aic give 'none' or "
+            "'standardise'"
+        )
+    raw = prepare(table, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
+    if estimator.scale == RAW:
+        return raw, None
+    scales = standard_deviations(raw)
+    raw.rows.close()
+    return prepare(rescaled(table, scales), weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior), scales
+
+
+def _better_scale(raw: Fitted, standardised: Fitted, spec: Specification) -> Fitted:
+    """One of two fits, with a record of both."""
+    records = []
+    for name, fitted in ((RAW, raw), (STANDARDISE, standardised)):
+        rng = check_random_state(spec.random_state if isinstance(spec.random_state, (int, np.integer)) else 0)
+        agreement = 1.0 if spec.n_clusters == 1 else agreement_of_halves(fitted.problem, spec.n_clusters, rng)
+        records.append({"scale": name, "agreement": agreement, "bic": fitted.bic})
+    kept = int(standardised_is_better(*records))
+    records = [record | {"kept": i == kept} for i, record in enumerate(records)]
+    (raw if kept else standardised).problem.rows.close()
+    return replace((raw, standardised)[kept], choice=records)
+
+
+def _chosen(problem: Problem, spec: Specification, estimator) -> Chosen:
+    """The fit of a given model, or of the one that is chosen for model="auto", with the factors of its noise."""
     family = spec.family
     assert isinstance(family, DLMFamily)
-    if family.sparse is not None and family.sparse.sparsity is None:
-        return fit_automatic(problem, spec, model)
-    return fit_dense(problem, spec, model)
+    automatic = family.sparse is not None and family.sparse.sparsity is None
+    chosen = (fit_automatic if automatic else fit_dense)(problem, spec, estimator.model)
+    return with_factors(problem, spec, chosen, estimator.noise_factors)
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:
@@ -83,25 +162,30 @@ def warn_unless_converged(estimator, fit: Fit) -> None:
     warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
-def adopt(estimator, problem: Problem, chosen: Chosen):
+def adopt(estimator, fitted: Fitted):
     """Copy a fit into the estimator's fitted attributes, with fixed signs of the axes; returns the estimator."""
+    problem, chosen = fitted.problem, fitted.chosen
     fit, model = chosen.fit, chosen.model
+    scales = np.ones(problem.p) if fitted.scales is None else fitted.scales
     solution = fit.solution
     loadings = FStep.loadings(solution.axes, problem.scatter).copy()
     loadings[problem.constant] = 0.0
     largest = np.abs(loadings).argmax(axis=0)
     signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
     density, sparse = solution.density, solution.axes.sparse
-    K, d = density.latent_means.shape
+    K = len(density.proportions)
+    estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
+    estimator.scale_choice_ = fitted.choice
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs
     estimator.support_ = estimator.sparse_loadings_.any(axis=1)
     estimator.weights_ = density.proportions
-    estimator.centre_ = problem.centre
-    estimator.means_ = _means(problem, solution, loadings) + problem.centre
-    estimator.group_means_ = problem.scatter.to_variables(solution.means.T).T + problem.centre
-    estimator.latent_means_ = estimator.means_ @ estimator.loadings_
+    estimator.centre_ = problem.centre * scales
+    means = _means(problem, solution, loadings) + problem.centre
+    estimator.means_ = means * scales
+    estimator.group_means_ = (problem.scatter.to_variables(solution.means.T).T + problem.centre) * scales
+    estimator.latent_means_ = means @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises
     metric = None if solution.metric is None else solution.metric.in_variables(problem.scatter)
@@ -109,15 +193,15 @@ def adopt(estimator, problem: Problem, chosen: Chosen):
     estimator.noise_loadings_ = np.zeros((problem.p, 0)) if metric is None else metric.vectors * np.sqrt(metric.gains)
     estimator.noise_choice_ = chosen.noise
     estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
-    estimator.log_likelihood_ = fit.log_likelihood
-    estimator.n_parameters_ = model.n_parameters(K, problem.p, d, solution.axes.n_zeros, solution.n_factors)
+    estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
+    estimator.n_parameters_ = fitted.n_parameters()
     partition = Partition.of_labels(problem, estimator.labels_, K)
     support = np.flatnonzero(estimator.support_)
     for name, criterion in CRITERIA.items():
         if criterion.of_partition is not None:
             value = criterion.of_partition(partition, support)
         else:
-            value = criterion(fit.log_likelihood, estimator.n_parameters_, problem.weight, fit.entropy)
+            value = criterion(estimator.log_likelihood_, estimator.n_parameters_, problem.weight, fit.entropy)
         setattr(estimator, f"{name}_", value)
     if sparse is not None:
         estimator.roles_ = roles_table(partition, support, _names(estimator, problem.p))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -23,6 +24,7 @@ from ..rows.in_memory import ArrayRows
 from ..selection.criterion import Partition
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
+from ..tables.scaling import rescaled
 from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM"]
@@ -58,7 +60,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def _solution(self) -> DLMSolution:
         """The fitted parameters as the engine knows them, relative to the centre."""
-        means = self.means_ - self.centre_
+        means = (self.means_ - self.centre_) / self._scales()
         latent = self.means == Means.LATENT.value
         kind = LatentParameters if latent else Parameters
         parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
@@ -69,6 +71,10 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         density = kind.of(*parts, len(self.loadings_), noise_log_det=log_det)
         return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
 
+    def _scales(self) -> np.ndarray:
+        """What the columns are divided by (p)."""
+        return getattr(self, "scales_", np.ones(len(self.loadings_)))  # files of earlier versions have none
+
     def _metric(self) -> NoiseMetric | None:
         """The metric of the noise; None without factors."""
         factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
@@ -78,10 +84,11 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
-        weights = check_weights(sample_weight, table)
+        weights, scales = check_weights(sample_weight, table), self._scales()
+        table = rescaled(table, None if (scales == 1).all() else scales)
         make = getattr(table, "rows", None)
         rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
-        rows.recentre(self.centre_)
+        rows.recentre(self.centre_ / scales)
         return rows
 
     def _told(self, X, tell: str, width: int | None, dtype):
@@ -119,11 +126,11 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         states = rows.states()
         with rows.closed_on_error():
             rows.fold(project, states, self.loadings_)
-            return rows.gather(states, "placed").T + self.centre_ @ self.loadings_
+            return rows.gather(states, "placed").T + (self.centre_ / self._scales()) @ self.loadings_
 
     def _log_densities(self, table):
         rows, states, _ = self._pass(table, ("log_density",))
-        return rows.gather(states, "log_density")
+        return rows.gather(states, "log_density") - np.log(self._scales()).sum()
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
@@ -134,7 +141,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return self._told(X, "_labels", None, np.intp)
 
     def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, ``X @ loadings_`` (n x d)."""
+        """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d)."""
         return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
 
     def score_samples(self, X):
@@ -144,20 +151,20 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
         rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
-        return rows, sums
+        n = rows.n if rows.weights is None else rows.weights.sum()
+        return n, replace(sums, log_likelihood=sums.log_likelihood - n * float(np.log(self._scales()).sum()))
 
     def score(self, X, y=None, sample_weight=None):
         """The mean log-likelihood per row."""
-        rows, sums = self._sums(X, sample_weight)
-        return sums.log_likelihood / (rows.n if rows.weights is None else rows.weights.sum())
+        n, sums = self._sums(X, sample_weight)
+        return sums.log_likelihood / n
 
     def criterion(self, name, X, sample_weight=None):
         """The criterion of that name (an entry of `CRITERIA`) on X; larger is better."""
         entry = CRITERIA.find(name)
         if entry.of_partition is not None:
             return self._of_partition(entry.of_partition, X, sample_weight)
-        rows, sums = self._sums(X, sample_weight)
-        n = rows.n if rows.weights is None else rows.weights.sum()
+        n, sums = self._sums(X, sample_weight)
         return entry(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
 
     def _of_partition(self, value, X, sample_weight) -> float:
@@ -195,4 +202,4 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         if metric is not None:
             noise, along = metric.half_times(noise.T).T, metric.spread_along(axes)
         noise -= (noise @ axes) @ along.T
-        return self.means_[labels] + inside @ along.T + noise, labels
+        return self.means_[labels] + (inside @ along.T + noise) * self._scales(), labels

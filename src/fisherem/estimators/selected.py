@@ -56,9 +56,11 @@ def on_selected(model):
 def _restricted(step, support: np.ndarray):
     """A fitted step with everything that has a value per variable cut to the selected ones."""
     small = copy.copy(step)
-    for name in ("centre_", "mean_", "scale_", "var_", "support_", "feature_names_in_"):
+    for name in ("centre_", "scales_", "mean_", "var_", "support_", "feature_names_in_"):
         if getattr(step, name, None) is not None:
             setattr(small, name, getattr(step, name)[support])
+    if isinstance(step, StandardScaler) and step.scale_ is not None:
+        small.scale_ = step.scale_[support]
     for name in ("loadings_", "sparse_loadings_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[support])

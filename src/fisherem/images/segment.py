@@ -95,8 +95,9 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
         problem, fit = search_rows(search, cleaned.rows, prior=prior)
         fitted = search.best_estimator_
     else:
-        problem, chosen = fit_rows(estimator, cleaned.rows, prior=prior)
-        fitted, fit = adopt(estimator, problem, chosen), chosen.fit
+        result = fit_rows(estimator, cleaned.rows, prior=prior)
+        problem, fit = result.problem, result.chosen.fit
+        fitted = adopt(estimator, result)
         warn_unless_converged(estimator, fit)
     return _on_the_map(cube, cleaned, problem.rows.gather(fit.states, "posteriors"), fitted, search, fit)
 

@@ -21,9 +21,9 @@ from .._utils.public import public
 from ..em.f_step.step import FStep
 from ..em.loop import Fit, restore
 from ..em.model_choice import Chosen
-from ..em.problem import Problem, prepare
+from ..em.problem import Problem
 from ..estimators import SparseFisherEM
-from ..estimators.fitting import adopt, warn_of_constant_columns
+from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns
 from ..model.dlm import resolve
 from ..tables.checking import (
     check_clusters,
@@ -182,7 +182,7 @@ class ModelSearch(
             self.joint,
         )
 
-    def _adopt(self, problem: Problem, grid: Grid, outcomes: list[Outcome]) -> Fit:
+    def _adopt(self, problem: Problem, scales, grid: Grid, outcomes: list[Outcome]) -> Fit:
         """The fitted attributes from all outcomes; returns the best fit with the states of its rows."""
         self.results_ = pd.DataFrame([o.row for o in outcomes], columns=columns())
         self.paths_ = self._paths(problem, outcomes)
@@ -198,7 +198,8 @@ class ModelSearch(
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
         restored = restore(problem, best.fit)
-        adopt(self.best_estimator_, problem, Chosen(restored, [], resolve(best.row["model"]), []))
+        chosen = Chosen(restored, [], resolve(best.row["model"]), [])
+        adopt(self.best_estimator_, Fitted(problem, chosen, scales))
         return restored
 
     def _paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
@@ -257,7 +258,7 @@ def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[P
     if search.criterion_ == VERDICT:
         return search_by_verdict(search, table, weights, prior)
     grid = search._grid(*table.shape)
-    problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, prior=prior)
+    problem, scales = scaled_rows(search.estimator, table, weights, search.n_jobs, prior)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
         store = Store(search.checkpoint, fingerprint(problem, search._settings()) if search.checkpoint else "")
@@ -273,4 +274,4 @@ def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[P
                 search.interrupted_ = True
                 done = f"the results are those of the {len(outcomes)} fits that were done"
                 warnings.warn(f"interrupted: {done}", stacklevel=3)
-        return problem, search._adopt(problem, grid, in_order(outcomes))
+        return problem, search._adopt(problem, scales, grid, in_order(outcomes))

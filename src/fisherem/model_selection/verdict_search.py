@@ -170,15 +170,16 @@ def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, r
             setattr(best, name, getattr(search, name))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "constant columns")  # said already
-        problem, found = fit_rows(best, table, weights, prior)
+        fitted = fit_rows(best, table, weights, prior)
+    problem = fitted.problem
     with problem.rows.closed_on_error():
-        adopt(best, problem, found)
-        fit = found.fit
+        adopt(best, fitted)
+        fit = fitted.chosen.fit
         if chooses_variables(best):
             short = shorter(best, problem, rows, data.values, data.weights, search.fewest_variables)
             if short.fit is not None:
                 fit = short.fit
-                adopt(best, problem, replace(found, fit=fit))
+                adopt(best, replace(fitted, chosen=replace(fitted.chosen, fit=fit)))
     warn_unless_converged(best, fit)
     best.set_params(init=search.estimator.init)
     search.best_estimator_ = best
