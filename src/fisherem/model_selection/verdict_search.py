@@ -24,6 +24,7 @@ from .how_many.gathering import Plan, best_number, gather, prepared_data
 from .how_many.rules import RULES
 from .how_many.saying import said
 from .how_many.shortening import chooses_variables, shorter
+from .how_many.transforms import spiked
 from .how_many.verdict import Verdict, decide
 
 __all__ = ["search_by_verdict", "verdict_columns"]
@@ -89,7 +90,8 @@ def _plan(search, n: int, seed: int, jobs: int) -> Plan:
 
 def _gathered(search, plan: Plan, data: Data, store: Store) -> Evidence:
     """All evidence, or what there was of it when the search was interrupted."""
-    evidence = Evidence(len(data.values), plan.min_size)
+    share = float(spiked(data.values, data.weights).mean())
+    evidence = Evidence(len(data.values), plan.min_size, spiked=share)
     search.interrupted_ = False
     # fits run side by side, or each uses threads over blocks of rows: threads of BLAS would only wait for each other
     with one_thread_each(), progress_bar("how many groups", search.progress) as bar:

@@ -77,6 +77,15 @@ def test_much_more_in_groups_that_do_not_come_back_is_not_decided():
     assert "C keeps rising up to 5 groups" in text
 
 
+def test_columns_with_a_frequent_value_leave_it_to_the_rows():
+    found = evidence(k2=(40, 30, 0.95), k3=(90, 40, 0.7))
+    assert decide(found).n_clusters == 3
+    found.spiked = 0.8
+    decision = decide(found)
+    assert (decision.n_clusters, decision.degree, decision.runners_up) == (2, "not decided", (3,))
+    assert "In 80% of the columns one value is frequent" in said(found, decision, ()).text
+
+
 def test_groups_that_are_too_small_are_no_candidates():
     found = evidence(k2=(30, 10, 0.9))
     lone = np.zeros(N, int)

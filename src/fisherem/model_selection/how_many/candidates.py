@@ -14,13 +14,12 @@ from sklearn.base import clone
 
 from ...em.family import Family
 from ..checkpoints import Store
-from .partition_values import judged, micl
+from .partition_values import WITHOUT_SKEW, judged, micl
 
 __all__ = [
     "COLUMNS",
     "MERGED",
     "POWERS",
-    "WITHOUT_SKEW",
     "Candidate",
     "Data",
     "digest",
@@ -31,9 +30,6 @@ __all__ = [
 
 # Where a candidate comes from: the columns as they are, bent by a power each, or two groups of a larger K made one.
 COLUMNS, POWERS, MERGED = "columns", "powers", "merged"
-# Normal scores flatten groups that one column shows, powers miss outlying rows; BIC's penalty is too small for the best
-# of several candidates, and twice that too large for overlapping groups. Their mean was right more often than any.
-WITHOUT_SKEW = ("c1_scores", "c2_scores", "c1_power", "c2_power")
 _FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 

@@ -42,12 +42,14 @@ class Evidence:
     n : rows that were judged; min_size : rows that a group needs to be one.
     candidates : by K, every partition that was found.
     halves : by K, of the best candidate.
+    spiked : the share of columns in which one value is frequent.
     """
 
     n: int
     min_size: int
     candidates: dict[int, list[Candidate]] = field(default_factory=dict)
     halves: dict[int, Halves] = field(default_factory=dict)
+    spiked: float = 0.0
 
     def add(self, candidate: Candidate) -> None:
         """One more partition."""

@@ -14,6 +14,8 @@ __all__ = ["rule_table", "said"]
 
 # Groups with fewer rows than this are described by a handful of rows each: the page says so.
 _FEW_ROWS = 15
+# Columns with a frequent value are a reason for doubt from this share on.
+_WORTH_SAYING = 0.25
 
 
 def rule_table(evidence: Evidence) -> pd.DataFrame:
@@ -75,6 +77,11 @@ def _reasons(evidence: Evidence, decision: Decision):
         yield "The likelihood asks for groups, but none of them come back when only half of the rows are seen."
     for K in shown[:4]:
         yield _reason(evidence, K)
+    if decision.degree == NOT_DECIDED and evidence.spiked > _WORTH_SAYING:
+        yield (
+            f"In {evidence.spiked:.0%} of the columns one value is frequent (zeros, saturated pixels): C cannot judge "
+            "such columns, and only what comes back on other rows counts."
+        )
     if decision.larger is not None:
         yield (
             f"C keeps rising up to {_groups(decision.larger)}, but they do not come back on other rows: the data have "

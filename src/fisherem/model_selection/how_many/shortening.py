@@ -17,8 +17,7 @@ from ...em.problem import Problem
 from ...estimators import SparseFisherEM
 from ...estimators.fitting import specification
 from ...selection.alternation import fit_subset
-from .candidates import WITHOUT_SKEW
-from .partition_values import PENALTIES, judged, partition_c
+from .partition_values import PENALTIES, partition_c, without_skew
 from .transforms import TRANSFORMS
 
 __all__ = ["Shorter", "chooses_variables", "shorter"]
@@ -85,7 +84,5 @@ def _others(model, problem: Problem, rows, values, weights, labels):
 
 
 def _value(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """C without skew; -inf where the rows do not show all groups."""
-    groups = np.unique(labels, return_inverse=True)[1]
-    found = judged(values, groups, weights)
-    return float(np.mean([found[name] for name in WITHOUT_SKEW]))
+    """C without skew, of the groups that these rows show."""
+    return without_skew(values, np.unique(labels, return_inverse=True)[1], weights)

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from ..._utils.register import Register
 
-__all__ = ["EXPONENTS", "TRANSFORMS", "Transform", "Transformed", "normal_scores", "one_group_powers", "yeo_johnson"]
+__all__ = [
+    "EXPONENTS", "TRANSFORMS", "Transform", "Transformed", "normal_scores", "one_group_powers", "spiked", "yeo_johnson",
+]  # fmt: skip
 
 # Exponents of Yeo and Johnson that are tried: 1 changes nothing, 0 is the logarithm. Steps of a quarter change a
 # likelihood of hundreds of rows by less than a nat.
@@ -60,7 +62,7 @@ def normal_scores(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         _, index = np.unique(column, return_inverse=True)
         mass = np.bincount(index, weights)
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-        out[:, j] = norm.ppf(np.clip(middle, 1e-9, 1 - 1e-9))[index]
+        out[:, j] = ndtri(np.clip(middle, 1e-9, 1 - 1e-9))[index]
     return out
 
 
@@ -97,12 +99,12 @@ def _likelihoods(scaled: np.ndarray, labels: np.ndarray, weights: np.ndarray) ->
         floor = np.maximum(1e-9 * total, _TINY)
         one[i] = -n / 2 * np.log(np.maximum(total, _TINY) / n) + (exponent - 1) * jacobian
         groups[i] = -n / 2 * np.log(np.maximum(within, floor) / n) + (exponent - 1) * jacobian
-    straight = np.ix_(EXPONENTS != 1.0, _spiked(scaled, weights))
+    straight = np.ix_(EXPONENTS != 1.0, spiked(scaled, weights))
     groups[straight] = one[straight] = -np.inf
     return groups, one
 
 
-def _spiked(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def spiked(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """bool p: columns in which one value is frequent."""
     shares = np.empty(values.shape[1])
     for j, column in enumerate(values.T):

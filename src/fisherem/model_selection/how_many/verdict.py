@@ -6,8 +6,9 @@
 2. If no number gains, there is one group. If none that gains comes back, the data do not decide.
 3. Of the numbers that come back and gain, the one with the largest C on columns without skew is chosen.
 4. The choice is *clear* if every variant of C prefers it to the others that come back, by enough, and *leaning* if not.
-   If every variant of C sees much more in a larger number whose groups do not come back, C cannot be trusted here: of
-   those that come back the steadiest leads, and the verdict is *not decided*.
+   C cannot be trusted if every variant of it sees much more in a larger number whose groups do not come back, or if
+   most columns have a frequent value (saturated pixels, zeros): of those that come back the steadiest leads then, and
+   the verdict is *not decided*.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .candidates import WITHOUT_SKEW
 from .evidence import Evidence
+from .partition_values import WITHOUT_SKEW
 from .rules import RULES
 
 __all__ = ["CLEAR", "COMES_BACK", "LEANING", "NOT_DECIDED", "Verdict", "decide"]
@@ -38,6 +39,9 @@ _SURELY = 0.75
 _MARGIN = 10.0
 # What C may see beyond the choice, in nats, before the choice is called undecided.
 _MUCH_MORE = 20.0
+# Share of columns in which one value is frequent, beyond which C cannot be trusted: no transformation makes groups of
+# such columns Gaussian.
+_SPIKED = 0.5
 # Numbers of groups that are further below the choice are not named as runners-up, nor are more than this many.
 _OPEN, _MOST_NAMED = 40.0, 3
 # Variants of C that have to agree for a clear verdict. BIC, ICL and AIC take skew for groups and have no vote.
@@ -115,9 +119,9 @@ def decide(evidence: Evidence) -> Decision:
         return Decision(leading, NOT_DECIDED, (1, *(K for K in gains if leading != K)), gains, back, None)
     best = both[0]
     larger = _much_more(evidence, best, numbers)
-    if larger is not None:
+    if larger is not None or evidence.spiked > _SPIKED:
         best = max(both, key=lambda K: _agreement(evidence, K))
-        others = [K for K in both if best != K] or [larger]
+        others = [K for K in both if best != K] or [K for K in numbers if best != K][:1]
         return Decision(best, NOT_DECIDED, tuple(sorted(others)), gains, back, larger)
     others = [K for K in both[1:] if _robust(evidence, best) - _robust(evidence, K) <= _OPEN][:_MOST_NAMED]
     return Decision(best, _degree(evidence, best, both[1:]), tuple(others), gains, back, None)
