@@ -59,6 +59,8 @@ def test_groups_that_hardly_come_back_are_not_clear():
 def test_no_gain_is_one_group():
     decision = decide(evidence(k2=(-40, -9, 0.2), k3=(-80, -20, 0.1)))
     assert (decision.n_clusters, decision.degree, decision.runners_up) == (1, "clear", ())
+    by_chance = decide(evidence(k2=(-40, 6, 0.3), k3=(-80, -20, 0.1)))
+    assert (by_chance.n_clusters, by_chance.degree) == (1, "clear")
     doubtful = decide(evidence(k2=(-40, -1, 0.8), k3=(-80, -20, 0.1)))
     assert (doubtful.n_clusters, doubtful.degree, doubtful.runners_up) == (1, "leaning", (2,))
 

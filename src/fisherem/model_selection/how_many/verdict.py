@@ -2,7 +2,7 @@
 
 1. A number of groups *comes back* if fits to halves of the rows agree (adjusted Rand index of at least 0.6, prediction
    strength of at least 0.5), and *gains* if overlapping Gaussian groups explain columns without skew better than one
-   group does.
+   group does: by 10 nats if it does not come back.
 2. If no number gains, there is one group. If none that gains comes back, the data do not decide.
 3. Of the numbers that come back and gain, the one with the largest C on columns without skew is chosen.
 4. The choice is *clear* if every variant of C prefers it to the others that come back, by enough, and *leaning* if not.
@@ -107,8 +107,9 @@ def decide(evidence: Evidence) -> Decision:
     """Weigh the evidence."""
     numbers = evidence.usable
     scores = RULES["groups"].values(evidence)
-    gains = tuple(K for K in numbers if scores[K] > 0)
     back = tuple(K for K in numbers if _comes_back(evidence, K))
+    # the best of many subsets and starts gains a little in pure noise, too; such groups do not come back
+    gains = tuple(K for K in numbers if scores[K] > (0 if K in back else _MARGIN))
     if not gains:
         best = max((scores[K] for K in numbers), default=-np.inf)
         degree = CLEAR if best < -_MARGIN / 2 or not back else LEANING
