@@ -56,22 +56,46 @@ def foley_sammon(total, between, d):
     return axes
 
 
-def mixture_log_densities(Y, proportions, means, loadings, covariances, noises):
-    """log pi_k phi(y; m_k, S_k) with S_k = U Sigma_k U' + beta_k (I - UU') written out: n x K."""
-    p = Y.shape[1]
-    outside = np.eye(p) - loadings @ loadings.T
+def mixture_log_densities(Y, proportions, means, loadings, covariances, noises, factors=None):
+    """log pi_k phi(y; m_k, S_k) with S_k = U Sigma_k U' + beta_k (I - UU') written out: n x K.
+
+    With factors F (p x m) of the noise S_k is that of `noisy_covariance`.
+    """
     return np.column_stack(
         [
             np.log(proportions[k])
-            + multivariate_normal.logpdf(Y, means[k], loadings @ covariances[k] @ loadings.T + noises[k] * outside)
+            + multivariate_normal.logpdf(Y, means[k], noisy_covariance(loadings, covariances[k], noises[k], factors))
             for k in range(len(means))
         ]
     )
 
 
+def spread_along(U, F):
+    """(N, G, B) of a noise with factors: N = I + FF', G = U'NU, B = N U G^-1."""
+    N = np.eye(len(U)) + F @ F.T
+    G = U.T @ N @ U
+    return N, G, N @ U @ np.linalg.inv(G)
+
+
+def noisy_covariance(U, inside, beta, F=None):
+    """B Sigma B' + beta (N - B G B'); without factors U Sigma U' + beta (I - UU')."""
+    N, G, B = spread_along(U, np.zeros((len(U), 0)) if F is None else F)
+    return B @ inside @ B.T + beta * (N - B @ G @ B.T)
+
+
+def group_covariance(model, k):
+    """The covariance (p x p) of group k of a fitted estimator."""
+    return noisy_covariance(
+        model.loadings_, model.covariances_[k], model.noise_variances_[k], getattr(model, "noise_loadings_", None)
+    )
+
+
 def estimator_log_densities(model, X):
-    return mixture_log_densities(
-        X, model.weights_, model.means_, model.loadings_, model.covariances_, model.noise_variances_
+    return np.column_stack(
+        [
+            np.log(model.weights_[k]) + multivariate_normal.logpdf(X, model.means_[k], group_covariance(model, k))
+            for k in range(len(model.weights_))
+        ]
     )
 
 

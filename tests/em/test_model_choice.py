@@ -1,4 +1,4 @@
-"""model="auto" with full means: the quantities it compares, and each way to decide."""
+"""model="auto" with full means: the quantities it compares, and each way to decide, before the noise has factors."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,13 @@ PAIR = candidates("auto")
 
 def dense(**changes):
     """Fisher-EM with means that may differ in every variable."""
-    return FisherEM(**{"n_clusters": 3, "means": "full"} | changes)
+    return FisherEM(**{"n_clusters": 3, "means": "full", "noise_factors": 0} | changes)
 
 
 def sparse(**changes):
     """The same, sparse: a tenth of the full solution's norm."""
-    return SparseFisherEM(**{"n_clusters": 3, "means": "full", "sparsity": 0.1, "random_state": 0} | changes)
+    given = {"n_clusters": 3, "means": "full", "sparsity": 0.1, "random_state": 0, "noise_factors": 0}
+    return SparseFisherEM(**given | changes)
 
 
 def three_groups(noise=(1.0, 1.0, 1.0), *, p=15, n=400, seed=0):

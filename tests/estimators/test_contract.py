@@ -16,10 +16,13 @@ from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, datasets
 from fisherem.em.f_step.step import SPARSE_STEPS
 from tests.naive import estimator_log_densities
 
+# With sparsity="auto", and from k-means that is not trusted, whole searches are run on every little table: one of each
+# is enough.
 ESTIMATORS = [
     FisherEM(random_state=0, n_init=1),
-    *(SparseFisherEM(random_state=0, n_init=1, method=m) for m in SPARSE_STEPS),
-    SelectDiscriminative(SparseFisherEM(random_state=0, n_init=1)),
+    SparseFisherEM(random_state=0, n_init=1),
+    *(SparseFisherEM(random_state=0, init="ward", method=m, sparsity=0.3) for m in SPARSE_STEPS),
+    SelectDiscriminative(SparseFisherEM(random_state=0, init="ward", sparsity=0.3)),
 ]
 
 
@@ -127,15 +130,17 @@ def test_posteriors_are_those_of_scipys_normal_density(wine, estimator):
     np.testing.assert_allclose(model.loadings_.T @ model.loadings_, np.eye(2), atol=1e-10)
 
 
+@pytest.mark.parametrize("m", [0, 3])
 @pytest.mark.parametrize(("name", "own"), [("DkBk", 3 * 3 + 3), ("AkB", 3 + 1)])
-def test_criteria_are_their_formulas(wine, name, own):
+def test_criteria_are_their_formulas(wine, name, own, m):
     X, _ = wine
-    model = SparseFisherEM(model=name, random_state=0).fit(X)
+    model = SparseFisherEM(model=name, noise_factors=m, random_state=0).fit(X)
     T = model.predict_proba(X)
     entropy = -(T * np.log(np.maximum(T, 1e-300))).sum()
     K, p, d = 3, 13, 2
     zeros = (model.sparse_loadings_ == 0).sum()
     parameters = (K - 1) + K * d + d * (p - (d + 1) / 2) - zeros + own  # of the covariances and the noise
+    parameters += p * m - m * (m - 1) / 2  # of its factors
     assert model.n_parameters_ == parameters
     bic = model.log_likelihood_ - parameters / 2 * np.log(178)
     np.testing.assert_allclose(model.bic_, bic)
@@ -146,7 +151,7 @@ def test_criteria_are_their_formulas(wine, name, own):
 
 
 def test_sampling_gives_back_the_parameters(wine):
-    model = SparseFisherEM(random_state=0).fit(wine[0])
+    model = SparseFisherEM(noise_factors=0, random_state=0).fit(wine[0])
     X, labels = model.sample(40_000, random_state=1)
     np.testing.assert_allclose(np.bincount(labels) / 40_000, model.weights_, atol=0.01)
     for k in range(3):
@@ -158,9 +163,11 @@ def test_sampling_gives_back_the_parameters(wine):
         np.testing.assert_allclose(outside.var(axis=0).sum() / 11, model.noise_variances_[k], rtol=0.03)
 
 
-@pytest.mark.parametrize("method", SPARSE_STEPS)
-def test_the_same_on_every_run_and_for_any_number_of_jobs(wine, method):
-    models = [SparseFisherEM(random_state=3, method=method, n_jobs=j).fit(wine[0]) for j in (None, 1, 2)]
+@pytest.mark.parametrize(
+    "options", [{"sparsity": "auto"}, *({"method": method, "sparsity": 0.3} for method in SPARSE_STEPS)]
+)
+def test_the_same_on_every_run_and_for_any_number_of_jobs(wine, options):
+    models = [SparseFisherEM(random_state=3, n_jobs=j, **options).fit(wine[0]) for j in (None, 1, 2)]
     for model in models[1:]:
         np.testing.assert_array_equal(model.loadings_, models[0].loadings_)
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
@@ -211,7 +218,8 @@ def test_starts_of_every_kind_and_the_best_is_kept(wine, means):
     X, y = wine
     posteriors = np.eye(3)[y] * 0.8 + 0.2 / 3
     for init in ("kmeans", "random", "ward", y, np.array(["a", "b", "c"])[y], posteriors):
-        model = FisherEM(init=init, random_state=0, n_init=3, model="AkB", means=means).fit(X)
+        # factors of the noise come after the starts
+        model = FisherEM(init=init, random_state=0, n_init=3, model="AkB", means=means, noise_factors=0).fit(X)
         assert model.labels_.shape == (178,)
         records = [r for r in model.starts_ if np.isfinite(r["log_likelihood"])]
         # with latent means k-means counts once: the run of least inertia
@@ -222,21 +230,29 @@ def test_starts_of_every_kind_and_the_best_is_kept(wine, means):
 
 @pytest.mark.parametrize("changes", [{}, {"sparsity": 0.5}, {"means": "full", "sparsity": 0.1}])
 def test_history_of_a_sparse_fit_has_both_phases(wine, changes):
-    model = SparseFisherEM(random_state=0, **changes).fit(wine[0])
-    phases = [r["phase"] for r in model.history_]
-    assert phases == sorted(phases)  # dense, then sparse
-    assert set(phases) == {"dense", "sparse"}
-    assert [r["iteration"] for r in model.history_] == list(range(1, model.n_iter_ + 1))
+    order = ["dense", "sparse", "noise"]
+    for noise in (0, "auto"):
+        model = SparseFisherEM(random_state=0, noise_factors=noise, **changes).fit(wine[0])
+        assert bool(noise) == (model.noise_factors_ > 0)
+        phases = [r["phase"] for r in model.history_]
+        assert phases == sorted(phases, key=order.index)
+        assert set(phases) == set(order if noise else order[:2])
+        assert [r["iteration"] for r in model.history_] == list(range(1, model.n_iter_ + 1))
     if "sparsity" in changes:
-        cold = SparseFisherEM(random_state=0, start="cold", **changes).fit(wine[0])
+        cold = SparseFisherEM(random_state=0, start="cold", noise_factors=0, **changes).fit(wine[0])
         assert {r["phase"] for r in cold.history_} == {"sparse"}
 
 
+# With factors the ridge of a dense fit is in the metric of the noise, that of a sparse one in the variables: the axes
+# agree where it is small.
+@pytest.mark.parametrize("options", [{"noise_factors": 0}, {"ridge": 1e-3}])
 @pytest.mark.parametrize("method", SPARSE_STEPS)
-def test_sparsity_one_is_fisher_em(wine, method):
-    dense = FisherEM(random_state=0).fit(wine[0])
+def test_sparsity_one_is_fisher_em(wine, method, options):
+    dense = FisherEM(random_state=0, **options).fit(wine[0])
+    assert (dense.noise_factors_ > 0) == ("ridge" in options)
     for start in ("fisher-em", "cold"):
-        full = SparseFisherEM(random_state=0, sparsity=1.0, method=method, start=start, tol=1e-6).fit(wine[0])
+        options = {"sparsity": 1.0, "method": method, "start": start, "tol": 1e-6} | options
+        full = SparseFisherEM(random_state=0, **options).fit(wine[0])
         difference = full.loadings_ @ full.loadings_.T - dense.loadings_ @ dense.loadings_.T
         assert np.abs(difference).max() < 0.05
         assert full.support_.all()

@@ -30,7 +30,7 @@ def inside(sample, U):
 @pytest.mark.parametrize("name", TABLE_1)
 def test_parameters_are_recovered(name, means):
     sample = datasets.simulate_dlm(name, random_state=0)
-    model = FisherEM(4, model=name, means=means, random_state=0, n_init=2).fit(sample.X)
+    model = FisherEM(4, model=name, means=means, noise_factors=0, random_state=0, n_init=2).fit(sample.X)
     order = match(model, sample)
     assert sorted(order) == [0, 1, 2, 3]
     assert (np.array(order)[sample.y] == model.labels_).mean() > 0.995
@@ -55,7 +55,8 @@ def test_bic_knows_the_model():
     for name in TABLE_1:
         truth = MODELS[name]
         sample = datasets.simulate_dlm(name, random_state=1)
-        search = ModelSearch(FisherEM(random_state=0), n_clusters=[4], models=TABLE_1, n_init=1, n_jobs=1)
+        estimator = FisherEM(noise_factors=0, random_state=0)
+        search = ModelSearch(estimator, n_clusters=[4], models=TABLE_1, n_init=1, n_jobs=1)
         search.fit(sample.X)
         found = MODELS[search.best_params_["model"]]
         difference = abs(found.n_parameters(4, 20, 3) - truth.n_parameters(4, 20, 3))

@@ -10,7 +10,7 @@ from fisherem.em.f_step.step import SPARSE_STEPS
 from tests.naive import accuracy
 
 
-def wide(n=60, p=20_000, informative=400, seed=0):
+def wide(n=60, p=8_000, informative=400, seed=0):
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % 3
     X = rng.normal(size=(n, p))
@@ -18,9 +18,8 @@ def wide(n=60, p=20_000, informative=400, seed=0):
     return X, labels
 
 
-@pytest.mark.parametrize("means", ["latent", "full"])
-@pytest.mark.parametrize("method", SPARSE_STEPS)
-def test_sixty_by_twenty_thousand(method, means):
+@pytest.mark.parametrize(("method", "means"), [*((method, "latent") for method in SPARSE_STEPS), ("two-step", "full")])
+def test_sixty_by_eight_thousand(method, means):
     X, y = wide()
     options = {"means": means, "sparsity": 0.02, "method": method}
     SparseFisherEM(3, random_state=0, **options).fit(X[:, :100])
@@ -28,14 +27,14 @@ def test_sixty_by_twenty_thousand(method, means):
     model = SparseFisherEM(3, random_state=0, **options).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 7 * X.nbytes  # and so far from 20,000 x 20,000
+    assert peak < 7 * X.nbytes  # and so far from 8,000 x 8,000
     assert accuracy(y, model.labels_) == 1
     assert model.support_[:400].sum() >= 0.95 * model.support_.sum()
     np.testing.assert_allclose(model.loadings_.T @ model.loadings_, np.eye(2), atol=1e-10)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_sixty_by_twenty_thousand_with_chosen_variables():
+def test_sixty_by_eight_thousand_with_chosen_variables():
     X, y = wide()
     tracemalloc.start()
     model = SparseFisherEM(3, random_state=0).fit(X)
@@ -69,13 +68,30 @@ def test_wide_and_tall_paths_agree():
     X, y = wide(n=45, p=44, informative=10)
     start = np.roll(y, 1)
     start[:9] = np.arange(9) % 3
-    tall = FisherEM(3, init=start, ridge=1e-3).fit(X)
+    tall = FisherEM(3, init=start, ridge=1e-3, noise_factors=0).fit(X)
     # a column of next to nothing: 45 x 45
-    more = FisherEM(3, init=start, ridge=1e-3 * 45 / 44, variance_floor=1e-4 * 45 / 44).fit(
+    more = FisherEM(3, init=start, ridge=1e-3 * 45 / 44, variance_floor=1e-4 * 45 / 44, noise_factors=0).fit(
         np.column_stack([X, 1e-9 * np.random.default_rng(1).normal(size=45)])
     )
     np.testing.assert_array_equal(tall.labels_, more.labels_)
     np.testing.assert_allclose(tall.loadings_, more.loadings_[:44], atol=1e-6)
+
+
+@pytest.mark.parametrize("means", ["latent", "full"])
+@pytest.mark.parametrize("factors", [0, 2, "auto"])
+def test_wide_and_tall_paths_agree_for_any_noise(factors, means):
+    """45 rows x 45 columns go through the row space; the same with one row as two halves through the p x p matrix."""
+    X, y = wide(n=45, p=45, informative=10)
+    X += np.random.default_rng(1).normal(size=(45, 1)) * np.linspace(0, 3, 45)
+    options = {"model": "AkB", "means": means, "noise_factors": factors}
+    few = FisherEM(3, init=y, **options).fit(X)
+    halves = np.r_[np.ones(44), 0.5, 0.5]
+    tall = FisherEM(3, init=np.r_[y, y[-1]], **options).fit(np.vstack([X, X[-1:]]), sample_weight=halves)
+    assert few.noise_factors_ == tall.noise_factors_ == (1 if factors == "auto" else factors)
+    assert tall.log_likelihood_ == pytest.approx(few.log_likelihood_, rel=1e-8)
+    np.testing.assert_allclose(tall.loadings_, few.loadings_, atol=1e-6)
+    np.testing.assert_allclose(np.abs(tall.noise_loadings_), np.abs(few.noise_loadings_), atol=1e-5)
+    np.testing.assert_array_equal(tall.labels_[:-1], few.labels_)
 
 
 def test_more_variables_than_rows_at_large_shares():

@@ -50,6 +50,35 @@ def test_effective_number_of_section_3_4():
     assert MODELS["DkBk"].n_parameters(K, p, d, zeros) == expected
 
 
+@pytest.mark.parametrize("name", PRINTED)
+def test_factors_of_the_noise_are_counted_by_hand(name):
+    """K=4, p=100, d=3: a factor has 100 loadings, every further one is orthogonal to those before it."""
+    counts = {m: MODELS[name].n_parameters(4, 100, 3, n_factors=m) - PRINTED[name] for m in (0, 1, 3)}
+    assert counts == {0: 0, 1: 100, 3: 100 + 99 + 98}
+
+
+def test_any_covariance_is_counted_once():
+    """With 99 factors of 100 variables N has 5050 parameters, the covariance inside and the level being part of it."""
+    inside = {"D": 6, "A": 1}  # free parameters of one group inside three axes
+    for m in (99, 100, 5000):
+        assert MODELS["DB"].n_parameters(4, 100, 3, n_factors=m) == PRINTED["DB"] + 5050 - inside["D"] - 1
+        assert MODELS["AB"].n_parameters(4, 100, 3, n_factors=m) == PRINTED["AB"] + min(100 * 99 - 99 * 49, 5050 - 2)
+    # one group without axes: probabilistic principal components, and at p - 1 any covariance
+    assert [MODELS["AB"].n_parameters(1, 6, 0, n_factors=m) for m in (0, 1, 2, 5, 6)] == [1, 7, 12, 21, 21]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("p", [2, 3, 7, 20])
+def test_a_groups_covariance_has_no_more_parameters_than_any_covariance(name, p):
+    for d in range(1, min(4, p)):
+        model = MODELS[name]
+        counts = np.array([model.n_parameters(3, p, d, n_factors=m) for m in range(p + 3)])
+        factors, own = counts - counts[0], model.covariance.count(1, d) + 1
+        assert (np.diff(factors) >= 0).all()
+        assert own + factors[-1] <= p * (p + 1) / 2
+        assert factors[-1] >= p * (p - 1) / 2 - own  # and hardly fewer
+
+
 def test_the_nine_other_models_follow_their_formulas():
     assert {name: count(4, 100, 3) for name, count in OTHER_MODELS.items()} == OTHERS
 

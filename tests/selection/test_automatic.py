@@ -214,13 +214,35 @@ def pool_of(Y, K=3, weights=None, seed=0):
     return Pool(prepare(Y, weights, ridge="auto"), K, np.random.RandomState(seed))
 
 
-def test_a_partition_is_trusted_where_it_explains_more_than_shuffled_columns():
-    rng = np.random.default_rng(0)
-    labels = np.arange(120) % 3
-    noise = rng.normal(size=(120, 8))
-    clear = noise + 5 * rng.normal(size=(3, 8))[labels]
-    assert pool_of(clear).trust(labels) > 2
-    assert pool_of(noise).trust(labels) < 0.5
+def behind_a_factor(labels, p=40, size=4.0, seed=6):
+    """Groups that differ in six of p variables, the others with a common factor of the noise."""
+    rng = np.random.default_rng(seed)
+    n = len(labels)
+    Y = rng.normal(size=(n, p)) + size * rng.normal(size=(n, 1)) * rng.normal(size=p)
+    Y[:, :6] = rng.normal(size=(n, 6)) + 2.5 * rng.normal(size=(3, 6))[labels]
+    return Y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kmeans_is_trusted_where_it_explains_more_than_of_one_gaussian_group(seed):
+    """Against one group with the same covariance: correlated columns alone are not to be mistaken for groups."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(200) % 3
+    round_group, mixing = rng.normal(size=(200, 8)), rng.normal(size=(8, 8))
+    clear = round_group + 5 * rng.normal(size=(3, 8))[labels]
+    for groups in (clear, clear @ mixing):
+        assert pool_of(groups, seed=seed).trust() > 1.15
+    for one_group in (round_group, round_group @ mixing, rng.normal(size=(40, 200)) + 10):
+        assert pool_of(one_group, seed=seed).trust() < 1.06
+    assert pool_of(behind_a_factor(labels, seed=seed), seed=seed).trust() < 1.06
+
+
+def test_trust_does_not_depend_on_units_offsets_or_repeated_rows():
+    Y, _ = noisy_triangle()
+    trust = pool_of(Y).trust()
+    assert pool_of(1e3 * Y + 1e5).trust() == pytest.approx(trust, rel=1e-6)
+    assert pool_of(np.repeat(Y, 2, axis=0)).trust() == pytest.approx(trust, rel=1e-9)
+    assert pool_of(Y, weights=np.r_[np.full(50, 2.0), np.ones(100)]).trust() == pytest.approx(trust, rel=1e-9)
 
 
 def test_partitions_are_the_same_up_to_their_numbers():
@@ -232,11 +254,8 @@ def test_partitions_are_the_same_up_to_their_numbers():
 
 def test_sparse_kmeans_finds_what_a_common_factor_hides():
     """The first principal component is a factor of the noise, which k-means follows."""
-    rng = np.random.default_rng(6)
     labels = np.arange(150) % 3
-    Y = rng.normal(size=(150, 40)) + 4 * rng.normal(size=(150, 1)) * rng.normal(size=40)
-    Y[:, :6] = rng.normal(size=(150, 6)) + 2.5 * rng.normal(size=(3, 6))[labels]
-    pool = pool_of(Y)
+    pool = pool_of(behind_a_factor(labels))
     assert max(accuracy(labels, found) for found in pool.sparse_kmeans()) > 0.95
     for found in pool.sparse_kmeans() + pool.kmeans():
         assert found.shape == (150,)

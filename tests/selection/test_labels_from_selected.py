@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from fisherem import FisherEM, SparseFisherEM, datasets, load, save
-from tests.naive import estimator_log_densities, posteriors_of
+from tests.naive import estimator_log_densities, group_covariance, posteriors_of, spread_along
 
 KEPT = Path(__file__).parent.parent / "files"
 SPARSE = {
@@ -117,14 +117,26 @@ def test_densities_and_posteriors_are_those_of_the_model_written_out(wine, name)
     assert model.bic_ - model.icl_ == pytest.approx(entropy.sum(), rel=1e-5)
 
 
-def test_means_lie_inside_the_axes_about_the_overall_mean(sparse_fit):
-    model, X = sparse_fit
+@pytest.mark.parametrize("options", SPARSE.values(), ids=SPARSE)
+def test_means_lie_inside_the_axes_about_the_overall_mean(wine, options):
+    X = wine[0]
+    model = SparseFisherEM(3, random_state=0, noise_factors=0, **options).fit(X)
     from_overall = model.means_ - X.mean(axis=0)
     inside = from_overall @ model.loadings_ @ model.loadings_.T
     np.testing.assert_allclose(inside, from_overall, atol=1e-10)
     np.testing.assert_allclose(
         model.means_[:, ~model.support_], np.tile(X.mean(axis=0), (3, 1))[:, ~model.support_], atol=1e-12
     )
+
+
+def test_factors_of_the_noise_carry_the_other_means_along(sparse_fit):
+    """Given the selected variables the others have the same distribution in every group."""
+    model, X = sparse_fit
+    assert model.noise_factors_ > 0
+    from_overall = model.means_ - X.mean(axis=0)
+    B = spread_along(model.loadings_, model.noise_loadings_)[2]
+    np.testing.assert_allclose(from_overall @ model.loadings_ @ B.T, from_overall, atol=1e-10)
+    assert np.abs(from_overall[:, ~model.support_]).max() > 0.1
 
 
 def test_criteria_of_the_fitted_rows_are_those_of_the_fit(sparse_fit, wide_fit):
@@ -134,15 +146,17 @@ def test_criteria_of_the_fitted_rows_are_those_of_the_fit(sparse_fit, wide_fit):
         assert model.aic(X) == pytest.approx(model.aic_, rel=1e-9)
 
 
+@pytest.mark.parametrize("factors", [0, 2])
 @pytest.mark.parametrize("name", ["DkBk", "AkB"])
-def test_draws_have_the_moments_of_the_model(name):
-    model = FisherEM(4, model=name, random_state=0).fit(datasets.simulate_dlm(name, 400, p=6, random_state=0).X)
+def test_draws_have_the_moments_of_the_model(name, factors):
+    rows = datasets.simulate_dlm(name, 400, p=6, random_state=0).X
+    model = FisherEM(4, model=name, noise_factors=factors, random_state=0).fit(rows)
+    assert model.noise_factors_ == factors
     n = 200_000
     X, labels = model.sample(n, random_state=1)
-    U, p = model.loadings_, 6
     for k in range(4):
         drawn = X[labels == k]
-        covariance = U @ model.covariances_[k] @ U.T + model.noise_variances_[k] * (np.eye(p) - U @ U.T)
+        covariance = group_covariance(model, k)
         # five standard errors of a mean and of a variance
         error = 5 * np.sqrt(np.diag(covariance) / len(drawn))
         assert (np.abs(drawn.mean(axis=0) - model.means_[k]) < error).all()
