@@ -58,8 +58,12 @@ class Problem:
 
     @property
     def floor_unit(self) -> float:
-        """The mean variance per variable, trace(S) / p: what floors and ridges are relative to."""
-        return self.scatter.mean_variance
+        """The mean variance per variable, trace(S) / p: what floors and ridges are relative to.
+
+        In the metric of the noise it is that of S in it. Where the columns' variances differ by orders of magnitude,
+        the smallest ones lie below any floor in their own units, and raising their level would raise all of N with it.
+        """
+        return self.inverted.mean_variance
 
     @property
     def inverted(self) -> Scatter:
