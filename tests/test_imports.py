@@ -67,8 +67,8 @@ INSIDE = {
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
     "images": [
-        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean", "write",
-        "segmentation", "segment",
+        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean", "normalising",
+        "write", "segmentation", "segment",
     ],
     "experiments": [
         "paper", "plan", "records", "jobs", "methods", "protocols", "written", "reading", "table1", "table2", "table3",

@@ -59,7 +59,8 @@ def test_zero_strength_is_the_method_without_it_and_priors_are_normalised(scene)
     cleaned = clean(scene.cube)
     model = plain.model.__class__(**plain.model.get_params())
     model.n_features_in_ = cleaned.rows.shape[1]
-    problem, chosen = fit_rows(model, cleaned.rows, prior=SpatialPrior(cleaned.mask, 0.0))
+    fitted = fit_rows(model, cleaned.rows, prior=SpatialPrior(cleaned.mask, 0.0))
+    problem, chosen = fitted.problem, fitted.chosen
     fit = chosen.fit
     np.testing.assert_allclose(problem.rows.gather(fit.states, "posteriors").T, plain.posteriors[cleaned.mask])
     assert plain.spatial == 0

@@ -24,7 +24,8 @@ __all__ = ["segment"]
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
 @click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
 @click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
-@click.option("--normalise/--no-normalise", default=True, show_default=True, help="Divide each pixel by its norm.")
+@click.option("--normalise/--no-normalise", default=None,
+              help="Divide each pixel by its norm; by default where that brings out groups.")  # fmt: skip
 @click.option("--standardise", is_flag=True, help="Standardise the bands.")
 @click.option("--variable", help="The array of a .mat file, where several could be the cube.")
 @click.option("--shape", metavar="ROWSxCOLS", help="Rows and columns of a table of pixels.")
@@ -45,8 +46,8 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
     with output_folder(output) as new:
         found = run(
             cube, clusters[0] if len(clusters) == 1 else clusters, model=model, method=method, sparsity=sparsity,
-            bands=bands, mask=mask, spatial=spatial if spatial == "auto" else _number(spatial), normalise=normalise,
-            standardise=standardise, random_state=seed,
+            bands=bands, mask=mask, spatial=spatial if spatial == "auto" else _number(spatial),
+            normalise="auto" if normalise is None else normalise, standardise=standardise, random_state=seed,
         )  # fmt: skip
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
@@ -55,6 +56,7 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
         "n_clusters": int(found.n_clusters),
         "bands": chosen,
         "cleaning": str(found.cleaning),
+        "normalisation": None if found.normalisation is None else str(found.normalisation),
         "folder": str(output),
         "files": files,
     }
@@ -62,6 +64,8 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
         click.echo(json.dumps(result))
     elif not quiet:
         click.echo(f"{result['cleaning']}\n{result['n_clusters']} groups by {len(chosen)} bands: {', '.join(chosen)}")
+        if result["normalisation"]:
+            click.echo(result["normalisation"])
         click.echo(f"report: {output / 'report.html'}")
 
 

@@ -140,10 +140,10 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
     bands : "0.5-2.6um" (wavelengths; several ranges with commas), band numbers from 0, or one bool per band; None: all
     mask : bool (rows x columns), True for the pixels to use, or a file with it
     clip : values further than this many robust standard deviations from the band's median are pulled back; None: none
-    normalise : divide each pixel by its norm
+    normalise : divide each pixel by its norm; or a function that says so when it is given the cleaned pixels
     standardise : give each band mean 0 and variance 1
     """
-    report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2], normalised=normalise)
+    report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2])
     use = np.ones(cube.shape[:2], bool) if cube.mask is None else cube.mask.copy()
     if mask is not None:
         use &= read_mask(mask, cube.shape[:2])
@@ -162,7 +162,8 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
     if report.clipped and limits is not None:
         scale = rows.dtype.type(cube.scale_factor)
         rows.limits = limits[0][kept].astype(rows.dtype) / scale, limits[1][kept].astype(rows.dtype) / scale
-    if normalise:
+    report.normalised = bool(normalise(rows) if callable(normalise) else normalise)
+    if report.normalised:
         _normalise(rows)
     if standardise:
         _standardise(rows)

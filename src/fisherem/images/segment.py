@@ -15,6 +15,7 @@ from ..rows.threads import one_thread_each
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
 from .cube import Cube, as_cube
+from .normalising import Rule, chosen, other_labels
 from .read import read
 from .segmentation import Segmentation
 
@@ -33,7 +34,7 @@ def segment(
     bands=None,
     mask=None,
     clip: float | None = CLIP,
-    normalise: bool = True,
+    normalise: bool | str = "auto",
     standardise: bool = False,
     criterion: str = "bic",
     n_init: int = 1,
@@ -53,7 +54,9 @@ def segment(
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
-    bands, mask, clip, normalise, standardise : cleaning, see `fisherem.images.clean`
+    bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
+    normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
+        other way gives where it differs much (`normalisation`)
     n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
@@ -72,7 +75,8 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
     strength = _strength(spatial)
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
-    cleaned = clean(cube, **cleaning)
+    rule = _rule(cleaning, n_clusters, settings["random_state"])
+    cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
     prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
     search = None
     if isinstance(n_clusters, (int, np.integer)):
@@ -99,7 +103,25 @@ def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, 
         problem, fit = result.problem, result.chosen.fit
         fitted = adopt(estimator, result)
         warn_unless_converged(estimator, fit)
-    return _on_the_map(cube, cleaned, problem.rows.gather(fit.states, "posteriors"), fitted, search, fit)
+    posteriors = problem.rows.gather(fit.states, "posteriors")
+    normalisation = None
+    if rule is not None:
+        labels, normalised = posteriors.argmax(axis=0), cleaned.report.normalised
+        others = other_labels(fitted, rule, cleaned.source, normalised) if len(posteriors) > 1 else None
+        normalisation = chosen(rule, normalised, labels, cleaned.mask, others)
+    return _on_the_map(cube, cleaned, posteriors, fitted, search, fit, normalisation)
+
+
+def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
+    """What decides for normalise="auto"; None where it was decided already."""
+    given = cleaning["normalise"]
+    if isinstance(given, (bool, np.bool_)):
+        return None
+    if not isinstance(given, str) or given != "auto":
+        raise ValueError(f"normalise must be True, False or 'auto'; got {given!r}")
+    numbers = [n_clusters] if isinstance(n_clusters, (int, np.integer)) else list(n_clusters)
+    K = int(np.median([number for number in numbers if number > 1] or [2]))
+    return Rule(K, int(seed) if isinstance(seed, (int, np.integer)) else 0)
 
 
 def _estimator(method, *, sparsity, **settings) -> FisherEM:
@@ -116,7 +138,7 @@ def _strength(spatial: float | str) -> float | None:
     return float(spatial)
 
 
-def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit) -> Segmentation:
+def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit, normalisation) -> Segmentation:
     """posteriors (K x n) and the model's bands, back in the image."""
     K = len(posteriors)
     labels = np.full(cube.shape[:2], -1)
@@ -128,7 +150,7 @@ def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit) -
     spectra = np.full((K, cube.shape[2]), np.nan)
     spectra[:, cleaned.bands] = _mean_spectra(cleaned, posteriors)
     strength = fit.history[-1].get("spatial", 0.0)
-    return Segmentation(labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength)
+    return Segmentation(labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation)
 
 
 def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..reports.image import image_report
 from .cleaning_report import CleaningReport
 from .cube import Cube
+from .normalising import Normalisation
 from .write import WRITERS
 
 __all__ = ["Segmentation"]
@@ -26,7 +27,7 @@ class Segmentation:
     labels (rows x columns, -1 where masked) · posteriors (rows x columns x K, NaN where masked) · support (bool,
     bands) · mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the estimator
     fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen ·
-    spatial, the strength of the spatial prior at the end.
+    spatial, the strength of the spatial prior at the end · normalisation, how normalise="auto" chose, or None.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -38,6 +39,7 @@ class Segmentation:
     cube: Cube = field(repr=False)
     search: Any = field(default=None, repr=False)
     spatial: float = 0.0
+    normalisation: Normalisation | None = field(default=None, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -93,7 +95,7 @@ class Segmentation:
     def displays(self) -> dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
         """The pictures as data: labels, uncertainty, spectra."""
         scale = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True))
-        return {
+        pictures: dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay] = {
             "labels": LabelMapDisplay.from_labels(
                 self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
             ),
@@ -102,6 +104,11 @@ class Segmentation:
                 self.mean_spectra, self.support, self.wavelengths, self.cube.units, names=self.group_names
             ),
         }
+        if self.normalisation is not None and self.normalisation.other is not None:
+            pictures["other"] = LabelMapDisplay.from_labels(
+                self.normalisation.other, names=self.group_names, n_clusters=self.n_clusters, **scale
+            )
+        return pictures
 
     def report(self, path, *, title=None) -> Path:
         """Write one self-contained HTML page: the map, its uncertainty, the spectra with the selected bands."""

@@ -167,7 +167,8 @@ def _tables(found, folder: Path) -> list[Path]:
 @WRITERS.add("cleaning")
 def _cleaning(found, folder: Path) -> list[Path]:
     path = folder / "cleaning.txt"
-    path.write_text(f"{found.cleaning}\n")
+    choice = "" if found.normalisation is None else f"{found.normalisation}\n"
+    path.write_text(f"{found.cleaning}\n{choice}")
     return [path]
 
 

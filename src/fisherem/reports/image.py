@@ -27,6 +27,7 @@ def render_image(content: ImageContent) -> str:
         dark=dark,
         map_light=label_map(content.maps.labels, light),
         map_dark=label_map(content.maps.labels, dark) if dark != light else "",
+        map_other="" if content.maps.other is None else label_map(content.maps.other, light),
         map_doubt=uncertainty_map(content.maps.uncertainty),
         spectra=spectra_plot(content.spectra, content.names),
         scale=", ".join(viridis(9)),

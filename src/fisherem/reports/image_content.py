@@ -25,12 +25,14 @@ MAX_BANDS = 100
 @dataclass
 class Maps:
     """`labels` and `uncertainty` (rows x columns) as drawn: each of their pixels stands for `factor` x `factor` pixels
-    of the image. `scale` is the scale bar's share of the width, and its text."""
+    of the image. `scale` is the scale bar's share of the width, and its text. `other` has the labels of another way to
+    treat the pixels, where they differ much."""
 
     labels: np.ndarray
     uncertainty: np.ndarray
     factor: int
     scale: tuple[float, str]
+    other: np.ndarray | None = None
 
 
 @dataclass
@@ -94,16 +96,24 @@ def build_image(found, *, title=None) -> ImageContent:
         names=[clean(name) for name in found.group_names],
         groups=rows.groups(posteriors, fitted.weights_),
         n_doubts=n_doubts,
-        maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size)),
+        maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size), _other(found, K)),
         spectra=_spectra(found),
         bands=_bands(found),
         facts=_facts(found, n),
         criteria=criteria(fitted),
-        notes=_notes(found.cleaning),
+        notes=[*_notes(found.cleaning), *([] if found.normalisation is None else [str(found.normalisation)])],
         search=None if found.search is None else search_of(found.search),
         made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
     )
+
+
+def _other(found, K: int) -> np.ndarray | None:
+    """The map of the other way to treat the pixels, as drawn."""
+    choice = found.normalisation
+    if choice is None or choice.other is None:
+        return None
+    return reduce_map(choice.other, np.where(choice.other < 0, np.nan, 0.0), K)[0]
 
 
 def _facts(found, n: int) -> list[tuple[str, str]]:
@@ -161,7 +171,7 @@ def _usage(found) -> str:
         options.append(f"sparsity={np.asarray(fitted.sparsity).tolist()!r}")
     options += [f"spatial={found.spatial:.3g}"] * bool(found.spatial)
     options += ["bands=..."] * bool(cleaning.bands_not_asked) + ["mask=..."] * bool(cleaning.masked_by_request)
-    options += ["normalise=False"] * (not cleaning.normalised) + ["standardise=True"] * cleaning.standardised
+    options += [f"normalise={cleaning.normalised}"] + ["standardise=True"] * cleaning.standardised
     return "\n".join(
         [
             "from fisherem.images import segment",

@@ -27,14 +27,10 @@ from ..em.starts import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import Candidate, all_that_differ, alternate, fit_subset
 from .criterion import eigen, judge
-from .pool import Pool, same_partition
+from .pool import TRUST, Pool, same_partition
 
 __all__ = ["fit_automatic", "fit_dense"]
 
-# k-means is trusted where it explains this many times what it explains of one Gaussian group with the same covariance.
-# Real tables had 1.16 to 1.55; behind a common factor of the noise it was 1.05 to 1.08, with twenty to forty columns
-# of noise for each real one 0.70 to 0.77.
-_TRUST = 1.1
 # Another partition must be this much better, in nats: Kass & Raftery (1995) call a difference of 5 very strong, and the
 # best of many candidates is better by chance alone.
 _MARGIN = 10.0
@@ -174,7 +170,7 @@ def _found(problem: Problem, spec: Specification, model) -> Chosen:
         return dense
     pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
     with problem.rows.threads():
-        best = _Run(problem, spec, dense, pool, pool.trust() >= _TRUST).best()
+        best = _Run(problem, spec, dense, pool, pool.trust() >= TRUST).best()
     return dense if best is None else _with(dense, best, model, problem, spec)
 
 
@@ -185,8 +181,8 @@ def fit_dense(problem: Problem, spec: Specification, model) -> Chosen:
     if not latent or spec.n_clusters == 1 or not spec.first_start:  # another start than k-means was asked for
         return _dense(problem, spec, model)
     sampled = is_large(problem) and problem.rows is problem.given
-    small = sample_problem(problem, check_random_state(spec.random_state)) if sampled else problem
     try:
+        small = sample_problem(problem, check_random_state(spec.random_state)) if sampled else problem
         found = _unless_lost(small, spec, model)
         if found is None or not sampled:
             return found or _dense(problem, spec, model)
@@ -199,7 +195,7 @@ def fit_dense(problem: Problem, spec: Specification, model) -> Chosen:
 def _unless_lost(problem: Problem, spec: Specification, model) -> Chosen | None:
     """The dense fit from better groups than those of k-means; None where k-means is not lost or nothing is better."""
     pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
-    if pool.trust() >= _TRUST:
+    if pool.trust() >= TRUST:
         return None
     dense_spec = replace(spec, family=replace(spec.family, sparse=None))  # type: ignore[type-var]
     dense = _dense(problem, dense_spec, model)

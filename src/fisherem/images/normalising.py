@@ -1,0 +1,123 @@
+"""normalise="auto": whether each pixel is divided by its norm.
+
+Light and slope multiply whole spectra. Where they are most of a scene's variance, dividing by the norm brings out what
+the ground is made of; where the materials differ in brightness itself, it takes the groups away. No likelihood compares
+the two, because the division drops a dimension. What does is how much more k-means explains of the pixels than of one
+Gaussian group with the same covariance: brightness without groups is such a group, however large.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from ..em.problem import prepare
+from ..model_selection.scoring import best_matching, contingency
+from ..selection.pool import TRUST, Pool
+from .clean import CleanPixels
+
+__all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
+
+# Pixels that the choice is made on.
+_PIXELS = 2_000
+# Maps that agree less than this (adjusted Rand index) differ much.
+MUCH = 0.8
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """What was chosen, and by what: how often k-means explains what it explains of one Gaussian group.
+
+    other : the labels (rows x columns, -1 where masked) that the other choice would give, where they differ much
+    agreement : of both maps (adjusted Rand index)
+    """
+
+    normalised: bool
+    raw_ratio: float
+    normalised_ratio: float
+    agreement: float = 1.0
+    other: np.ndarray | None = None
+
+    def __str__(self) -> str:
+        done = "each pixel was divided by its norm" if self.normalised else "pixels were used as they are"
+        text = (
+            f"{done}: k-means explains {self.normalised_ratio:.2f} times what chance would with division, "
+            f"{self.raw_ratio:.2f} times without"
+        )
+        if self.other is None:
+            return text
+        return f"{text}; the other way gives another map (agreement {self.agreement:.2f}), shown beside this one"
+
+
+class Rule:
+    """Called by `clean` with the pixels before they are divided; remembers what it has seen."""
+
+    def __init__(self, n_clusters: int, seed: int):
+        self.n_clusters, self.seed = n_clusters, seed
+        self.ratios = (float("nan"), float("nan"))
+        self.sample: np.ndarray | None = None  # pixels (n x p) as they are
+
+    def __call__(self, rows: CleanPixels) -> bool:
+        """Whether to divide."""
+        rng = np.random.RandomState(self.seed)
+        index = np.sort(rng.choice(len(rows), min(_PIXELS, len(rows)), replace=False))
+        self.sample = np.array(rows[index], float)
+        self.ratios = (self._ratio(self.sample), self._ratio(divided(self.sample)))
+        return self.ratios[1] >= self.ratios[0]
+
+    def _ratio(self, values: np.ndarray) -> float:
+        if len(np.unique(values, axis=0)) <= self.n_clusters:
+            return 0.0
+        problem = prepare(values, ridge="auto", n_jobs=1)
+        return Pool(problem, self.n_clusters, np.random.RandomState(self.seed)).trust()
+
+
+def divided(values: np.ndarray) -> np.ndarray:
+    """Rows divided by their norms; rows of zeros stay."""
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    return values / np.where(norms == 0, 1, norms)
+
+
+def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -> np.ndarray | None:
+    """Labels (n) of all pixels by a fit to the sample in the other representation.
+
+    None where that shows no groups, or cannot be fitted.
+    """
+    assert rule.sample is not None
+    if rule.ratios[0 if normalised else 1] < TRUST:
+        return None
+    other = (lambda values: values) if normalised else divided
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "constant columns")
+        try:
+            fitted = clone(estimator).set_params(n_jobs=1).fit(other(rule.sample))
+        except ValueError:
+            return None
+    return np.concatenate([fitted.predict(other(source.reflectance(part).astype(float))) for part in source.chunks()])
+
+
+def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
+    """The record of the choice, with the other map (labels n of the pixels in `mask`) where it differs much."""
+    if others is None:
+        return Normalisation(normalised, *rule.ratios)
+    agreement = float(adjusted_rand_score(labels, others))
+    if agreement >= MUCH:
+        return Normalisation(normalised, *rule.ratios, agreement)
+    other = np.full(mask.shape, -1)
+    other[mask] = _numbered_like(labels, others)
+    return Normalisation(normalised, *rule.ratios, agreement, other)
+
+
+def _numbered_like(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The other labels with the numbers of the groups that they share most pixels with."""
+    K = int(max(labels.max(), others.max())) + 1
+    numbers = np.empty(K, int)
+    shared, found = best_matching(contingency(labels, others, (K, K)))
+    numbers[found] = shared
+    return numbers[others]
