@@ -57,7 +57,7 @@ def test_as_many_clusters_as_rows(frame, K):
 
 def test_one_cluster_is_the_model_without_groups(frame):
     X = frame.to_numpy()
-    model = SparseFisherEM(1).fit(X)
+    model = SparseFisherEM(1, noise_factors=0).fit(X)
     assert not model.labels_.any()
     assert model.loadings_.shape == (4, 0)
     assert not model.support_.any()
@@ -66,6 +66,18 @@ def test_one_cluster_is_the_model_without_groups(frame):
     expected = -0.5 * X.size * (np.log(2 * np.pi * variance) + 1)
     np.testing.assert_allclose(model.log_likelihood_, expected)
     assert model.n_parameters_ == 1  # the noise variance; as in Table 1 the overall mean is not counted
+
+
+def test_one_cluster_with_factors_is_one_gaussian(frame):
+    X = frame.to_numpy()
+    n, p = X.shape
+    model = SparseFisherEM(1, noise_factors=p - 1).fit(X)
+    log_det = np.linalg.slogdet(np.cov(X.T, bias=True))[1]
+    np.testing.assert_allclose(model.log_likelihood_, -n / 2 * (p * np.log(2 * np.pi) + log_det + p))
+    assert model.n_parameters_ == p * (p + 1) // 2
+    chosen = SparseFisherEM(1).fit(X)
+    assert not chosen.labels_.any()
+    assert chosen.bic_ > SparseFisherEM(1, noise_factors=0).fit(X).bic_
 
 
 def test_more_clusters_than_columns_use_one_axis_less_than_columns():
@@ -105,7 +117,8 @@ def test_constant_columns_change_nothing(frame, estimator):
 @pytest.mark.parametrize("noise", [0, 3])
 def test_a_variable_with_one_value_in_each_group_is_selected(noise):
     labels = np.arange(60) % 3
-    X = np.column_stack([5.0 * (labels == 0), labels, np.random.default_rng(0).normal(size=(60, 1 + noise))])
+    others = np.random.default_rng(0).normal(scale=0.5, size=(60, 1 + noise))  # k-means would rather cut a wider one
+    X = np.column_stack([5.0 * (labels == 0), labels, others])
     model = SparseFisherEM(3, random_state=0).fit(X)
     assert model.support_[:2].any()
     assert not model.support_[2:].any()

@@ -69,8 +69,10 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
     if not d:
         return W
     inside = axes.T @ W @ axes
-    R = np.linalg.solve(inside + _TINY * np.trace(inside) / d * np.eye(d), axes.T @ W).T
-    level = max(float(np.trace(W) - (R * (W @ axes)).sum()), 0.0) / (problem.p - d)
+    # a variable with one value in each group has no variance inside: what is left of it there is rounding
+    least = _TINY * max(float(np.trace(inside)) / d, problem.floor_unit)
+    R = np.linalg.solve(inside + least * np.eye(d), axes.T @ W).T
+    level = max(float(np.trace(W) - (R * (W @ axes)).sum()), 0.0) / max(problem.n_varying - d, 1)
     return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
@@ -89,7 +91,7 @@ def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = 
         solved = None if metric is None else metric.solve(means.T).T
         spread = problem.rows.fold(spread_of_rows, states, means, solved)
         # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
-        p = int(np.count_nonzero(~problem.constant))
+        p = problem.n_varying
         unit = scatter.p / p
         total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
         SH = scatter.times(H) - scatter.ridge * H

@@ -107,7 +107,7 @@ class DLMFamily(Family):
             return None  # the loop says which group has no rows
         between = Between.of(weights, means, there.mean, there.scatter)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
-        return metric_of(W, self.n_factors, problem.p)
+        return metric_of(W, self.n_factors, problem.n_varying)
 
     def _with_scatter(self, problem: Problem, states: Any) -> Subset:
         assert self.subset is not None

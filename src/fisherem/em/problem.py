@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
-from .kernels import begin, column_moments, group_sums, varying_columns
+from .kernels import ColumnMoments, begin, column_moments, group_sums, varying_columns
 from .noise_metric import NoiseMetric, metric_norms
 from .scatter import DenseScatter, RowSpaceScatter, Scatter, WhitenedScatter
 from .spatial_prior import SpatialPrior
@@ -32,6 +33,11 @@ _LASTING = ("weights", "squared_norms", "first")
 _FIRST_LOOK = 1000
 # Multiplications below which a second BLAS thread costs more than it saves (about 20 ms of one core).
 _BLAS_THREADS_FROM = 5e8
+# Mean variances outside 2^-200 ... 2^200 call for another unit: the engine multiplies up to four values, and those of
+# single columns or groups lie far from the mean.
+_MOST_EXPONENT = 200
+# The first step where squares overflow or vanish altogether: after it the mean variance is known and says the rest.
+_BLIND_STEP = 600
 
 
 @dataclass(frozen=True)
@@ -50,11 +56,17 @@ class Problem:
     prior: SpatialPrior | None = None  # rows that lie near each other tend to the same group
     metric: NoiseMetric | None = None  # of a noise with factors; `states` know the rows' norms in it
     whitened: WhitenedScatter | None = None  # S in that metric
+    unit: float = 1.0  # the power of two that all rows were divided by before they came here
 
     @property
     def p(self) -> int:
         """The number of variables."""
         return self.scatter.p
+
+    @property
+    def n_varying(self) -> int:
+        """The number of variables that vary: what the others add to a noise is nothing."""
+        return int(np.count_nonzero(~self.constant))
 
     @property
     def floor_unit(self) -> float:
@@ -116,10 +128,21 @@ def _ridge_for(ridge: float | str, weight: float, p: int) -> float:
     return ridge
 
 
-def prepare(Y, weights=None, *, ridge: float | str, n_jobs=None, block_rows=None, prior=None) -> Problem:
+def prepare(
+    Y,
+    weights=None,
+    *,
+    ridge: float | str,
+    n_jobs=None,
+    block_rows=None,
+    prior=None,
+    rescale: Callable[[Any, float], Any] | None = None,
+) -> Problem:
     """Two passes over the rows: their mean, then squared norms and cross-products about it.
 
     Y is an array, anything that `ArrayRows` reads, or a table that knows its own engine (`Y.rows(weights, n_jobs)`).
+    With `rescale(Y, unit)`, which divides all rows by a power of two, rows whose squares would overflow or vanish are
+    divided by one, the problem's `unit`; others stay as they are.
     """
     make = getattr(Y, "rows", None)
     rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows) if make is None else make(weights, n_jobs)
@@ -128,12 +151,42 @@ def prepare(Y, weights=None, *, ridge: float | str, n_jobs=None, block_rows=None
     # a single block leaves the cross-products to BLAS's own threads, once they are worth starting
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
     with rows.closed_on_error(), nullcontext() if alone else rows.threads():
-        return _prepare(rows, ridge, prior)
+        moments = _moments(rows)
+        unit = 1.0 if rescale is None else _unit_for(moments.mean_variance)
+        if unit == 1:
+            return _prepare(rows, moments, ridge, prior)
+    rows.close()
+    assert rescale is not None
+    problem = prepare(
+        rescale(Y, unit), weights, ridge=ridge, n_jobs=n_jobs, block_rows=block_rows, prior=prior, rescale=rescale
+    )
+    return replace(problem, unit=unit * problem.unit)
 
 
-def _prepare(rows: Rows, ridge: float | str, prior) -> Problem:
-    weights = rows.weights
-    n_rows = rows.n if weights is None else int(np.count_nonzero(weights))
+def _unit_for(mean_variance: float) -> float:
+    """What to divide rows of this mean variance by: 1, unless its square would be out of reach of a double."""
+    if not np.isfinite(mean_variance):
+        return 2.0**_BLIND_STEP
+    if mean_variance == 0:
+        return 2.0**-_BLIND_STEP
+    exponent = np.log2(mean_variance)
+    return 1.0 if abs(exponent) <= _MOST_EXPONENT else float(2.0 ** np.round(exponent / 2))
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """What two passes over rows gave, which are centred now."""
+
+    states: Any
+    centre: np.ndarray
+    constant: np.ndarray
+    sums: ColumnMoments  # about the centre; without cross-products where n <= p
+    wide: bool
+    mean_variance: float  # not finite where squares overflow, 0 where they vanish
+
+
+def _moments(rows: Rows) -> _Moments:
+    n_rows = rows.n if rows.weights is None else int(np.count_nonzero(rows.weights))
     wide = n_rows <= rows.p
     states = rows.states()
     first = rows.fold(column_moments, states, False)
@@ -146,16 +199,41 @@ def _prepare(rows: Rows, ridge: float | str, prior) -> Problem:
     centre[constant] = values[constant]
     rows.recentre(centre)
     second = rows.fold(column_moments, states, not wide)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if wide:
+            norms = rows.gather(states, "squared_norms")
+            trace = norms.sum() if rows.weights is None else norms[rows.weights > 0] @ rows.weights[rows.weights > 0]
+        else:
+            trace = np.trace(second.cross)
+        mean_variance = float(trace / second.weight / rows.p)
+    return _Moments(states, centre, constant, second, wide, mean_variance)
+
+
+def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior) -> Problem:
+    weights, states, second = rows.weights, moments.states, moments.sums
     mean = second.sums / second.weight
+    if weights is not None:
+        _check_reach(rows.gather(states, "squared_norms"))
     lightest = 1.0 if weights is None else float(weights[weights > 0].min())
     given = rows
     share = _ridge_for(ridge, float(second.weight), rows.p)
-    if wide:
+    if moments.wide:
         rows, states, scatter, mean = _rotate(rows, mean, second.weight, share)
     else:
         covariance = second.cross / second.weight - np.outer(mean, mean)
         scatter = DenseScatter(covariance, share)
+    centre, constant = moments.centre, moments.constant
     return Problem(rows, scatter, states, float(second.weight), mean, centre, constant, lightest, given, prior)
+
+
+def _check_reach(squared_norms: np.ndarray) -> None:
+    """Refuse rows of little or no weight that lie so far away that their squares overflow."""
+    far = np.flatnonzero(~np.isfinite(squared_norms))
+    if len(far):
+        raise ValueError(
+            f"row {far[0]} of X, which has little weight or none, is more than 1e150 times as far away as the others: "
+            "leave it out"
+        )
 
 
 def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:

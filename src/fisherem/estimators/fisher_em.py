@@ -134,7 +134,8 @@ class FisherEM(FittedDLM, BaseEstimator):
     scale_ : str
         "none" or "standardise".
     scales_ : ndarray of shape (p,)
-        What the columns were divided by.
+        What the columns were divided by: 1, or their standard deviations. Values whose squares a double cannot hold
+        (about 1e150 and more, 1e-150 and less) are first divided by one power of two, which is in here, too.
     scale_choice_ : list of dict
         With scale="auto" a record per scaling: agreement of halves, BIC, whether it was kept. Otherwise empty.
     model_ : str

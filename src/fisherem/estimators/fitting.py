@@ -25,7 +25,7 @@ from ..selection.noise import with_factors
 from ..selection.roles import roles_table
 from ..selection.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
 from ..tables.checking import check_clusters
-from ..tables.scaling import rescaled
+from ..tables.scaling import in_unit, rescaled
 
 __all__ = [
     "RAW", "SCALES", "STANDARDISE", "Fitted", "adopt", "check_parameters", "fit_rows", "scaled_rows", "specification",
@@ -56,12 +56,18 @@ class Fitted:
     choice: list[dict] = field(default_factory=list)  # a record per scaling that was tried, for scale="auto"
 
     @property
+    def divisors(self) -> np.ndarray:
+        """p: what the columns were divided by in all, the scales and the problem's unit."""
+        p, unit = self.problem.p, self.problem.unit
+        return np.full(p, unit) if self.scales is None else self.scales * unit
+
+    @property
     def log_jacobian(self) -> float:
-        """What the scales add to the log-likelihood of the rows as they were given."""
-        return 0.0 if self.scales is None else -self.problem.weight * float(np.log(self.scales).sum())
+        """What the divisors add to the log-likelihood of the rows as they were given."""
+        return -self.problem.weight * float(np.log(self.divisors).sum())
 
     def n_parameters(self) -> int:
-        """Free parameters, scales included."""
+        """Free parameters, standard deviations of the columns included; a unit is none."""
         solution, varying = self.chosen.fit.solution, int((~self.problem.constant).sum())
         K, d = solution.density.latent_means.shape
         own = self.chosen.model.n_parameters(K, self.problem.p, d, solution.axes.n_zeros, solution.n_factors)
@@ -83,15 +89,14 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
     spec = specification(estimator, *table.shape)
 
     def prepared(scales: np.ndarray | None) -> Problem:
-        rows = rescaled(table, scales)
-        return prepare(rows, weights, ridge=estimator.ridge, n_jobs=estimator.n_jobs, prior=prior)
+        return _prepared(rescaled(table, scales), weights, estimator, estimator.n_jobs, prior)
 
     raw = prepared(None)
     with raw.rows.closed_on_error():
         warn_of_constant_columns(raw, getattr(estimator, "feature_names_in_", None))
         if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
             return Fitted(raw, _chosen(raw, spec, estimator))
-        scales = standard_deviations(raw)
+        scales = standard_deviations(raw) * raw.unit
         equal = prepared(scales)
         with equal.rows.closed_on_error():
             standardised = Fitted(equal, _chosen(equal, spec, estimator), scales)
@@ -108,12 +113,17 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
             "scale='auto' compares fits of one number of groups: for a search by bic, icl or aic give 'none' or "
             "'standardise'"
         )
-    raw = prepare(table, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
+    raw = _prepared(table, weights, estimator, n_jobs, prior)
     if estimator.scale == RAW:
         return raw, None
-    scales = standard_deviations(raw)
+    scales = standard_deviations(raw) * raw.unit
     raw.rows.close()
-    return prepare(rescaled(table, scales), weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior), scales
+    return _prepared(rescaled(table, scales), weights, estimator, n_jobs, prior), scales
+
+
+def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
+    """The rows made ready, in a unit in which their squares neither overflow nor vanish."""
+    return prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
 
 
 def _better_scale(raw: Fitted, standardised: Fitted, spec: Specification) -> Fitted:
@@ -166,8 +176,7 @@ def adopt(estimator, fitted: Fitted):
     """Copy a fit into the estimator's fitted attributes, with fixed signs of the axes; returns the estimator."""
     problem, chosen = fitted.problem, fitted.chosen
     fit, model = chosen.fit, chosen.model
-    scales = np.ones(problem.p) if fitted.scales is None else fitted.scales
-    solution = fit.solution
+    scales, solution = fitted.divisors, fit.solution
     loadings = FStep.loadings(solution.axes, problem.scatter).copy()
     loadings[problem.constant] = 0.0
     largest = np.abs(loadings).argmax(axis=0)
@@ -182,7 +191,9 @@ def adopt(estimator, fitted: Fitted):
     estimator.support_ = estimator.sparse_loadings_.any(axis=1)
     estimator.weights_ = density.proportions
     estimator.centre_ = problem.centre * scales
-    means = _means(problem, solution, loadings) + problem.centre
+    # what prediction uses: with an offset of 1e15, means and centre would leave no digits of their difference
+    estimator.row_centre_, estimator.row_means_ = problem.centre, _means(problem, solution, loadings)
+    means = estimator.row_means_ + problem.centre
     estimator.means_ = means * scales
     estimator.group_means_ = (problem.scatter.to_variables(solution.means.T).T + problem.centre) * scales
     estimator.latent_means_ = means @ estimator.loadings_

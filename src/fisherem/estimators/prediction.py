@@ -31,6 +31,10 @@ __all__ = ["FittedDLM"]
 
 # What depends on the selected variables alone.
 _FROM_SELECTED = ("_posteriors", "_labels", "_coordinates")
+# Rows whose squared distances overflow are brought to 2^300: their squares then fit, and nothing of the model is near.
+_NEAR_EXPONENT = 300
+# Halving before the subtraction keeps the difference of two values near the largest double finite.
+_FAR = 2.0
 
 
 class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
@@ -60,7 +64,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def _solution(self) -> DLMSolution:
         """The fitted parameters as the engine knows them, relative to the centre."""
-        means = (self.means_ - self.centre_) / self._scales()
+        means = self._row_means()
         latent = self.means == Means.LATENT.value
         kind = LatentParameters if latent else Parameters
         parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
@@ -75,6 +79,16 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """What the columns are divided by (p)."""
         return getattr(self, "scales_", np.ones(len(self.loadings_)))  # files of earlier versions have none
 
+    def _row_centre(self) -> np.ndarray:
+        """The centre of the divided columns (p)."""
+        known = getattr(self, "row_centre_", None)  # files of earlier versions have none
+        return self.centre_ / self._scales() if known is None else known
+
+    def _row_means(self) -> np.ndarray:
+        """The means of the divided columns, relative to their centre (K x p)."""
+        known = getattr(self, "row_means_", None)  # files of earlier versions have none
+        return (self.means_ - self.centre_) / self._scales() if known is None else known
+
     def _metric(self) -> NoiseMetric | None:
         """The metric of the noise; None without factors."""
         factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
@@ -88,7 +102,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         table = rescaled(table, None if (scales == 1).all() else scales)
         make = getattr(table, "rows", None)
         rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
-        rows.recentre(self.centre_ / scales)
+        rows.recentre(self._row_centre())
         return rows
 
     def _told(self, X, tell: str, width: int | None, dtype):
@@ -114,23 +128,49 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return light
 
     def _posteriors(self, table):
-        rows, states, _ = self._pass(table, ("posteriors",))
-        return rows.gather(states, "posteriors").T
+        rows, states, sums = self._pass(table, ("posteriors",))
+        posteriors = rows.gather(states, "posteriors").T
+        far, found = self._far_away(rows, states, sums)
+        posteriors[far] = found
+        return posteriors
+
+    def _far_away(self, rows: Rows, states, sums) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (m) that are so far away that their squared distances overflow, and their posteriors (m x K).
+
+        As far as their directions can tell the groups apart, they do so long before: the rows are moved towards the
+        centre until their squares fit.
+        """
+        far = np.zeros(0, int)
+        if not np.isfinite(sums.log_likelihood):
+            far = np.flatnonzero(np.isnan(rows.gather(states, "posteriors")).any(axis=0))
+        if not len(far):
+            return far, np.zeros((0, len(self.weights_)))
+        offsets = (rows.take(far).astype(float) / _FAR) - rows.centre / _FAR
+        exponents = np.frexp(np.abs(offsets).max(axis=1))[1]
+        near = ArrayRows(np.ldexp(offsets, (_NEAR_EXPONENT - exponents)[:, None]), n_jobs=1)
+        there = near.states()
+        evaluate(near, there, self._solution(), ("posteriors",))
+        return far, near.gather(there, "posteriors").T
 
     def _labels(self, table):
-        rows, states, _ = self._pass(table, ("posteriors",))
-        return rows.gather(states, "labels").astype(np.intp, copy=False)
+        rows, states, sums = self._pass(table, ("posteriors",))
+        labels = rows.gather(states, "labels").astype(np.intp, copy=False)
+        far, found = self._far_away(rows, states, sums)
+        labels[far] = found.argmax(axis=1)
+        return labels
 
     def _coordinates(self, table):
         rows = self._rows_of(table)
         states = rows.states()
         with rows.closed_on_error():
             rows.fold(project, states, self.loadings_)
-            return rows.gather(states, "placed").T + (self.centre_ / self._scales()) @ self.loadings_
+            return rows.gather(states, "placed").T + self._row_centre() @ self.loadings_
 
     def _log_densities(self, table):
         rows, states, _ = self._pass(table, ("log_density",))
-        return rows.gather(states, "log_density") - np.log(self._scales()).sum()
+        densities = rows.gather(states, "log_density")
+        densities[np.isnan(densities)] = -np.inf  # so far away that the squared distance overflows
+        return densities - np.log(self._scales()).sum()
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
@@ -152,6 +192,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         check_is_fitted(self)
         rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
+        if not np.isfinite(sums.log_likelihood):  # a row is so far away that its squared distance overflows
+            sums = replace(sums, log_likelihood=-np.inf, entropy=0.0)
         return n, replace(sums, log_likelihood=sums.log_likelihood - n * float(np.log(self._scales()).sum()))
 
     def score(self, X, y=None, sample_weight=None):

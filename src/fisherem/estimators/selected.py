@@ -56,7 +56,7 @@ def on_selected(model):
 def _restricted(step, support: np.ndarray):
     """A fitted step with everything that has a value per variable cut to the selected ones."""
     small = copy.copy(step)
-    for name in ("centre_", "scales_", "mean_", "var_", "support_", "feature_names_in_"):
+    for name in ("centre_", "row_centre_", "scales_", "mean_", "var_", "support_", "feature_names_in_"):
         if getattr(step, name, None) is not None:
             setattr(small, name, getattr(step, name)[support])
     if isinstance(step, StandardScaler) and step.scale_ is not None:
@@ -64,7 +64,7 @@ def _restricted(step, support: np.ndarray):
     for name in ("loadings_", "sparse_loadings_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[support])
-    for name in ("means_", "group_means_"):
+    for name in ("means_", "row_means_", "group_means_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[:, support])
     if hasattr(step, "noise_loadings_"):  # what lies outside the axes is the same for every group

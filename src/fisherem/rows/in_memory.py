@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .base import Rows
-from .blocks import Block, BlockState, buffer, tile_rows
+from .blocks import Block, BlockState, buffer, quiet_overflow, tile_rows
 from .threads import n_threads
 
 __all__ = ["ArrayRows"]
@@ -99,7 +99,8 @@ class ArrayRows(Rows):
         """Blocks in threads; sums in the order of the blocks."""
 
         def run(index: int):
-            return kernel(self._block(self.slices[index]) if read else None, states[index], *args)
+            with quiet_overflow():
+                return kernel(self._block(self.slices[index]) if read else None, states[index], *args)
 
         if self.n_threads == 1:
             return reduce(add, map(run, range(len(self.slices))))

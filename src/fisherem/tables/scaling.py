@@ -9,7 +9,7 @@ import numpy as np
 from .dask_table import DaskTable
 from .file_table import FileTable
 
-__all__ = ["rescaled"]
+__all__ = ["in_unit", "rescaled"]
 
 
 def rescaled(table: Any, scales: np.ndarray | None) -> Any:
@@ -25,6 +25,11 @@ def rescaled(table: Any, scales: np.ndarray | None) -> Any:
     if isinstance(table, np.ndarray):
         return table / scales.astype(table.dtype)
     return _DividedRows(table, scales)
+
+
+def in_unit(table: Any, unit: float) -> Any:
+    """A checked table (n x p) divided by one number, a power of two where nothing is to be rounded."""
+    return rescaled(table, np.full(table.shape[1], unit))
 
 
 class _Divided:
