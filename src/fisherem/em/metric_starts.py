@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 
+from .._utils.agreement import adjusted_rand
 from ..solvers.sparse_kmeans import alternate, dense_start
 from .sampling import Centres, one_sample
 from .starts import STARTS, distinct_rows, is_large
@@ -36,7 +36,7 @@ def sparse_partitions(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState
     found: list[np.ndarray] = []
     for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
         fit = alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
-        if not fit.reason and all(adjusted_rand_score(fit.labels, other) < _SAME for other in found):
+        if not fit.reason and all(adjusted_rand(fit.labels, other) < _SAME for other in found):
             found.append(fit.labels)
     return found
 

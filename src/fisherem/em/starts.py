@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 
+from .._utils.agreement import adjusted_rand
 from .._utils.register import Register
 from .sampling import Centres, RandomPartition, one_sample
 
@@ -100,7 +100,7 @@ def _different(sample, weights, n_clusters: int, rng: np.random.RandomState, run
     different: list[KMeans] = []
     # rounding must not decide how the groups are numbered
     for run in sorted(fitted, key=lambda run: float(f"{run.inertia_:.9e}")):
-        if all(adjusted_rand_score(run.labels_, other.labels_) < _SAME_PARTITION for other in different):
+        if all(adjusted_rand(run.labels_, other.labels_) < _SAME_PARTITION for other in different):
             different.append(run)
     return different
 

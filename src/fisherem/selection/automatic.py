@@ -26,7 +26,8 @@ from ..em.problem import Problem
 from ..em.starts import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import Candidate, all_that_differ, alternate, fit_subset
-from .criterion import eigen, judge
+from .criterion import Partition, eigen, judge
+from .forward_backward import select
 from .pool import TRUST, Pool, same_partition
 
 __all__ = ["fit_automatic", "fit_dense"]
@@ -34,6 +35,9 @@ __all__ = ["fit_automatic", "fit_dense"]
 # Another partition must be this much better, in nats: Kass & Raftery (1995) call a difference of 5 very strong, and the
 # best of many candidates is better by chance alone.
 _MARGIN = 10.0
+# Of many starts the alternation goes on from this many: with all of sixty the same partition was kept on the tables
+# with added noise.
+_MOST_STARTS = 12
 # Groups of fewer rows than this, or than this share of them, are outliers to C.
 _LEAST_ROWS, _LEAST_SHARE = 4, 0.02
 
@@ -75,22 +79,36 @@ class _Run:
 
     def _others(self):
         """Candidates from k-means runs (where k-means is lost), from sparse k-means and from the shrunk metric."""
-        K = self.spec.n_clusters
-        seen = [self.labels]
+        starts, seen = [], [self.labels]
+        for start in self._starts():
+            if not same_partition(start, seen):
+                seen.append(start)
+                starts.append(start)
+        if len(starts) > _MOST_STARTS:  # those that C thinks most of at once
+            starts = sorted(starts, key=self._first_value, reverse=True)[:_MOST_STARTS]
+        for start in starts:
+            found = alternate(self.problem, self.spec, start, self.spec.n_clusters - 1)
+            if found is not None:
+                yield found
+
+    def _starts(self):
+        """Partitions, and what all variables that differ make of each; of k-means runs only that."""
         runs = [] if self.trusted else self.pool.kmeans()
         others = self.pool.sparse_kmeans() + self._behind_a_factor()
         for labels, climb in [(one, True) for one in runs] + [(one, False) for one in others]:
-            wider = all_that_differ(self.problem, self.spec, labels, K - 1)
-            starts = [] if climb and wider is not None else [labels]
+            wider = all_that_differ(self.problem, self.spec, labels, self.spec.n_clusters - 1)
+            if not climb or wider is None:
+                yield labels
             if wider is not None:
-                starts.append(wider.labels)
-            for start in starts:
-                if same_partition(start, seen):
-                    continue
-                seen.append(start)
-                found = alternate(self.problem, self.spec, start, K - 1)
-                if found is not None:
-                    yield found
+                yield wider.labels
+
+    def _first_value(self, labels: np.ndarray) -> float:
+        """C of a partition with the variables that it prefers."""
+        K = self.spec.n_clusters
+        partition = Partition.of_labels(self.problem, labels, K)
+        if (partition.sizes <= 0).any():
+            return -np.inf
+        return judge(partition, select(partition, np.zeros(0, int), K - 1)).value
 
     def _behind_a_factor(self) -> list[np.ndarray]:
         """Partitions of dense fits whose noise has a factor, from the first one and from the shrunk metric."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
+from .._utils.agreement import adjusted_rand
 from ..em.adapting import between_of, noise_covariance
 from ..em.dlm_family import DLMFamily, Subset
 from ..em.family import Phase
@@ -190,7 +190,7 @@ class _Judge:
 
     def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
         """Whether labels are far from the first ones, and worse by C."""
-        if adjusted_rand_score(labels, base) >= _DISTANT:
+        if adjusted_rand(labels, base) >= _DISTANT:
             return False
         return self._value(labels) < self._value(base)
 

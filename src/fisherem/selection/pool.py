@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 
+from .._utils.agreement import adjusted_rand
 from ..em.metric_starts import shrunk_partition, sparse_partitions
 from ..em.problem import Problem
 from ..em.starts import distinct_rows, kmeans_partitions
@@ -39,7 +39,7 @@ _SAME = 0.95
 
 def same_partition(labels: np.ndarray, others: list[np.ndarray]) -> bool:
     """Whether a partition is among others."""
-    return any(adjusted_rand_score(labels, other) > _SAME for other in others)
+    return any(adjusted_rand(labels, other) > _SAME for other in others)
 
 
 @dataclass

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 
+from .._utils.agreement import adjusted_rand
 from ..em.problem import Problem
 from ..em.sampling import one_sample
 from ..rows.threads import one_thread_each
@@ -50,7 +50,7 @@ def agreement_of_halves(problem: Problem, n_clusters: int, rng: np.random.Random
             halves = (order[: len(Z) // 2], order[len(Z) // 2 :])
             seed = int(rng.randint(np.iinfo(np.int32).max))
             labels = [KMeans(n_clusters, n_init=_RUNS, random_state=seed).fit(Z[half]).predict(Z) for half in halves]
-            found.append(adjusted_rand_score(*labels))
+            found.append(adjusted_rand(*labels))
     return float(np.mean(found))
 
 

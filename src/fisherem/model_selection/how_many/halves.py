@@ -12,8 +12,8 @@ from inspect import signature
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 
+from ..._utils.agreement import adjusted_rand
 from ...estimators import FisherEM
 from ..checkpoints import Store
 from .candidates import Candidate, Data, digest, kept
@@ -50,7 +50,7 @@ def half_record(
         except (ValueError, ArithmeticError, np.linalg.LinAlgError):
             return {"agreement": float("nan"), "strength": float("nan")}
         strengths = [prediction_strength(both[i][halves[i]], both[1 - i][halves[i]]) for i in (0, 1)]
-        return {"agreement": float(adjusted_rand_score(*both)), "strength": float(np.mean(strengths))}
+        return {"agreement": float(adjusted_rand(*both)), "strength": float(np.mean(strengths))}
 
     seen = f"{candidate.source} {digest(candidate.support)} {digest(halves[0])}"
     return kept(store, f"halves {candidate.n_clusters} {seen} {seed}", compute)
