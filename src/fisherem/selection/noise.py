@@ -23,7 +23,7 @@ from ..em.loop import Fit
 from ..em.model_choice import Chosen, sample_problem
 from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from
 from ..em.problem import Problem
-from ..em.starts import is_large
+from ..em.starts import distinct_rows, is_large
 from ..model.criteria import bic
 from .criterion import Partition, judge
 from .forward_backward import select
@@ -190,7 +190,9 @@ class _Judge:
 
     def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
         """Whether labels are far from the first ones, and worse by C."""
-        if adjusted_rand(labels, base) >= _DISTANT:
+        # equal rows count once, so that weights and repetitions mean the same
+        rows = distinct_rows(self.problem.given.everything(), self.problem.given.weights)[0]
+        if adjusted_rand(labels[rows], base[rows]) >= _DISTANT:
             return False
         return self._value(labels) < self._value(base)
 
