@@ -6,10 +6,30 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_file", "output_folder"]
+__all__ = ["atomic_file", "check_targets", "output_folder"]
+
+
+def check_targets(folder: Path, names: Iterable[str]) -> None:
+    """An error if something that is no file stands where a file of one of these names is to be written."""
+    for name in names:
+        target = folder / name
+        if target.exists() and not target.is_file():
+            raise ValueError(f"{target}: is not a file, and a file of that name is to be written; remove it first")
+
+
+@contextmanager
+def _named(path: Path):
+    """Give an error of the system that names no file, such as a full disk, the name of what was being written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 @contextmanager
@@ -20,7 +40,7 @@ def atomic_file(path: Path):
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(temporary, "xb") as file:
+        with _named(path), open(temporary, "xb") as file:
             yield file
         os.replace(temporary, path)
     except BaseException:
@@ -40,8 +60,11 @@ def output_folder(folder: Path):
     except OSError as error:
         raise ValueError(f"{folder}: cannot be written to ({error.strerror}); choose another folder with -o") from None
     try:
-        yield temporary
-        for path in sorted(temporary.iterdir()):
+        with _named(folder):
+            yield temporary
+        written = sorted(temporary.iterdir())
+        check_targets(folder, [path.name for path in written])
+        for path in written:
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

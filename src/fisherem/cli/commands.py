@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .. import __version__
-from .common import friendly
+from .common import friendly, plain_output
 from .comparing import compare
 from .explaining import explain
 from .fitting import fit, search
@@ -24,6 +24,7 @@ __all__ = ["main"]
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug):
     """Cluster high-dimensional data and say which variables make the groups."""
+    plain_output()
 
 
 @click.command()

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 import click
 
-__all__ = ["FailedError", "InputError", "cluster_range", "friendly", "quiet_warnings"]
+__all__ = [
+    "FailedError", "InputError", "StoppedError", "cluster_range", "friendly", "plain_output", "quiet_warnings",
+]  # fmt: skip
+
+# Numbers of groups that one search may try.
+_MOST_NUMBERS = 1000
 
 
 class InputError(click.ClickException):
@@ -19,6 +25,12 @@ class FailedError(click.ClickException):
     """The computation failed: one line, exit code 1."""
 
     exit_code = 1
+
+
+class StoppedError(click.ClickException):
+    """Ctrl-C ended the work early: one line, and the exit code that shells use for it."""
+
+    exit_code = 130
 
 
 def friendly(command):
@@ -39,10 +51,32 @@ def friendly(command):
 
             kind = FailedError if isinstance(error, FitError) else InputError
             raise kind(" ".join(str(error).split())) from None
-        except (ArithmeticError, RuntimeError, MemoryError, OSError) as error:
-            raise FailedError(f"{type(error).__name__}: {error}") from None
+        except MemoryError as error:
+            raise FailedError(f"{_work(keywords)}: not enough memory ({error or 'the rows do not fit'})") from None
+        except OSError as error:
+            named = f"{error.filename}: {error.strerror}" if error.filename else f"{_work(keywords)}: {error}"
+            raise FailedError(named) from None
+        except Exception as error:  # nothing that we raise: say what happened, and what helps to find it
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise FailedError(
+                f"{_work(keywords)}: unexpected error ({what}). This is a fault of fisherem: please report it to its "
+                "maintainers, with what `fisherem --debug ...` prints for the same command"
+            ) from None
 
     return run
+
+
+def _work(keywords: dict) -> str:
+    """The command that runs and the file that it was given: "fit iris.csv"."""
+    given = [keywords[name] for name in ("model_file", "data", "image") if keywords.get(name) is not None]
+    return " ".join(map(str, [click.get_current_context().info_name, *given]))
+
+
+def plain_output() -> None:
+    """Let a terminal that knows few letters show the others as ?: the work is done, and must not fail over a letter."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def cluster_range(ctx, param, value):
@@ -50,6 +84,8 @@ def cluster_range(ctx, param, value):
     try:
         if ":" in value:
             first, last = map(int, value.split(":"))
+            if last - first >= _MOST_NUMBERS:
+                raise click.BadParameter(f"at most {_MOST_NUMBERS:,} numbers of groups can be tried; got {value!r}")
             numbers = list(range(first, last + 1))
         else:
             numbers = [int(v) for v in value.split(",")]

@@ -10,6 +10,7 @@ from .choices import NameList
 from .common import friendly, quiet_warnings
 from .data import open_data, scaled
 from .options import scale_option, table_options
+from .results import check_file
 
 __all__ = ["compare"]
 
@@ -25,14 +26,18 @@ _NO_LIMIT = 2**62
 @scale_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
-def compare(data, id_column, label_column, drop, clusters, methods, scale, output):
+def compare(data, id_column, label_column, drop, comma, clusters, methods, scale, output):
     """Fit several methods to the table DATA and put their results side by side."""
+    from .._utils.atomic import atomic_file
     from ..model_selection.comparison import compare as run
 
     quiet_warnings()
-    table = open_data(data, id_column, label_column, drop, _NO_LIMIT)
+    if output is not None:
+        check_file(output)
+    table = open_data(data, id_column, label_column, drop, _NO_LIMIT, comma)
     X, _ = scaled(table, scale)
     found = run(X, table.labels, methods, clusters)
     click.echo(found.table.round(3).to_string(index=False, na_rep=""))
     if output is not None:
-        found.table.to_csv(output, index=False)
+        with atomic_file(output) as file:
+            found.table.to_csv(file, index=False)

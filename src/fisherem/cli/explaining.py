@@ -26,7 +26,7 @@ _MOST = 12
 @json_option
 @quiet_option
 @friendly
-def explain(data, id_column, label_column, drop, memory, output, as_json, quiet):
+def explain(data, id_column, label_column, drop, comma, memory, output, as_json, quiet):
     """Say which variables make the groups in --label-column of the table DATA, whatever made them.
 
     Rows with -1 or an empty cell are left out.
@@ -38,8 +38,8 @@ def explain(data, id_column, label_column, drop, memory, output, as_json, quiet)
     quiet_warnings()
     if label_column is None:
         raise InputError("explain needs --label-column: the column that says which group a row is in")
-    check_folder(output)
-    table = open_data(data, id_column, label_column, drop, memory)
+    check_folder(output, ("roles.csv", "model.skops", "report.html"))
+    table = open_data(data, id_column, label_column, drop, memory, comma)
     found = run(table.X, table.labels)
     with output_folder(output) as new:
         found.roles.to_csv(new / "roles.csv", index=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from .choices import Model, NameList, Registered, Share
+from .choices import Model, NameList, Registered, Share, names_at
 from .common import cluster_range, friendly, quiet_warnings
 from .data import open_data, scaled
-from .options import DENSE, fit_options, table_options
+from .options import DENSE, auto_scale_option, fit_options, noise_option, table_options
 from .results import check_folder, finish
 
 __all__ = ["fit", "search"]
@@ -36,17 +37,22 @@ def _estimator(method: str, **parameters):
               help="auto chooses the variables; a share of the l1 norm uses --method, 1 is dense.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
               help="Model; auto chooses among those with a common noise.")  # fmt: skip
+@noise_option
+@auto_scale_option
 @fit_options
 @friendly
-def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, method, n_init, seed, jobs, memory,
-        output, as_json, quiet):  # fmt: skip
+def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, noise_factors, auto_scale,
+        scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
+    if auto_scale and click.get_current_context().get_parameter_source("scale") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--auto-scale tries both: leave out --scale and --no-scale")
     quiet_warnings()
-    check_folder(output)
-    table = open_data(data, id_column, label_column, drop, memory)
-    X, scaler = scaled(table, scale)
-    one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, n_init=n_init, random_state=seed,
-                     n_jobs=jobs, memory=memory).fit(X)  # fmt: skip
+    check_folder(output, names_at("reports.writers:WRITERS"))
+    table = open_data(data, id_column, label_column, drop, memory, comma)
+    X, scaler = (table.X, None) if auto_scale else scaled(table, scale)
+    one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, noise_factors=noise_factors,
+                     scale="auto" if auto_scale else "none", n_init=n_init, random_state=seed, n_jobs=jobs,
+                     memory=memory).fit(X)  # fmt: skip
     finish(output, one, one, table, X, scaler, as_json, quiet)
 
 
@@ -65,14 +71,14 @@ def fit(data, id_column, label_column, drop, clusters, sparsity, model, scale, m
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
 @fit_options
 @friendly
-def search(data, id_column, label_column, drop, clusters, models, criterion, fewest, joint, checkpoint, scale, method,
-           n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+def search(data, id_column, label_column, drop, comma, clusters, models, criterion, fewest, joint, checkpoint, scale,
+           method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Choose the number of groups for the table DATA, and say how sure that is."""
     from ..model_selection.search import ModelSearch
 
     quiet_warnings()
-    check_folder(output)
-    table = open_data(data, id_column, label_column, drop, memory)
+    check_folder(output, names_at("reports.writers:WRITERS"))
+    table = open_data(data, id_column, label_column, drop, memory, comma)
     X, scaler = scaled(table, scale)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory),

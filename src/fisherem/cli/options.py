@@ -8,7 +8,10 @@ import click
 
 from .choices import Registered
 
-__all__ = ["DENSE", "fit_options", "json_option", "memory_option", "quiet_option", "scale_option", "table_options"]
+__all__ = [
+    "DENSE", "auto_scale_option", "fit_options", "json_option", "memory_option", "noise_option", "quiet_option",
+    "scale_option", "table_options",
+]  # fmt: skip
 
 # The word for no sparse step at all.
 DENSE = "dense"
@@ -18,6 +21,30 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing b
 scale_option = click.option(
     "--scale/--no-scale", default=True, show_default=True, help="Standardise the columns first."
 )
+auto_scale_option = click.option(
+    "--auto-scale", is_flag=True,
+    help="Fit raw and standardised columns and keep one: by BIC, unless halves of the rows contradict it.",
+)  # fmt: skip
+
+
+class _Number(click.ParamType):
+    """A whole number, 0 or more, or the word auto."""
+
+    name = "NUMBER"
+
+    def convert(self, value, param, ctx):
+        """The number, or "auto"."""
+        if value == "auto" or isinstance(value, int):
+            return value
+        if not (value.isascii() and value.isdigit()):
+            self.fail(f"{value!r} is not a number of factors: give 0, 1, 2, ... or auto", param, ctx)
+        return int(value)
+
+
+noise_option = click.option(
+    "--noise-factors", type=_Number(), default="auto", show_default=True,
+    help="Factors that the noise of all groups shares (size, brightness, batch); 0 is the paper's model.",
+)  # fmt: skip
 memory_option = click.option(
     "--memory", metavar="SIZE", default="1GB", show_default=True,
     help="Memory for the rows. Parquet, .npy and Zarr files that take more than half of it are read in blocks.",
@@ -40,6 +67,8 @@ table_options = _all_of((
     click.option("--id-column", metavar="NAME", help="Column that names the rows."),
     click.option("--label-column", metavar="NAME", help="Column of known classes: for scoring only, never fitted."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column to leave out (may be repeated)."),
+    click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
+                 help="What a comma inside of a number is, where a text file leaves it open."),
 ))  # fmt: skip
 
 fit_options = _all_of((

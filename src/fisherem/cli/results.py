@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-__all__ = ["check_folder", "finish", "print_summary", "scores_of"]
+from .common import StoppedError
+
+__all__ = ["check_file", "check_folder", "finish", "print_summary", "scores_of"]
 
 # Variables that the terminal lists: two or three lines of names.
 _MOST_VARIABLES = 12
 
 
-def check_folder(folder: Path) -> None:
-    """Fail before the work if the folder cannot be written to."""
-    from .._utils.atomic import output_folder
+def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
+    """Fail before the work if the folder, or one of the files in it that are to be written, cannot be written to."""
+    from .._utils.atomic import check_targets, output_folder
 
     with output_folder(folder):
-        pass
+        check_targets(folder, names)
+
+
+def check_file(path: Path) -> None:
+    """Fail before the work if a file cannot be written: its folder is made, and what stands there must be a file."""
+    check_folder(path.parent, [path.name])
 
 
 def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool) -> None:
@@ -34,21 +42,30 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
             "n_clusters": verdict.n_clusters, "degree": verdict.degree, "runners_up": list(verdict.runners_up),
             "text": verdict.text,
         }  # fmt: skip
+    result["interrupted"] = bool(getattr(fitted, "interrupted_", False)) if fitted is not model else False
     if as_json:
         click.echo(json.dumps(result))
     elif not quiet:
         print_summary(result, table.notes)
+    if result["interrupted"]:
+        raise StoppedError(f"interrupted: the files in {folder} rest on the fits that were done")
 
 
 def scores_of(labels, model) -> dict[str, float] | None:
-    """Accuracy and adjusted Rand index against known classes (n), if there are any."""
+    """Accuracy and adjusted Rand index against known classes (n), if there are any; rows without one do not count."""
     if labels is None:
         return None
+    import numpy as np
+    import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
     from ..model_selection.scoring import accuracy
 
-    return {"accuracy": accuracy(labels, model.labels_), "ari": float(adjusted_rand_score(labels, model.labels_))}
+    known = np.asarray(pd.notna(labels))
+    if not known.any():
+        return None
+    truth, found = np.asarray(labels, object)[known].astype(str), model.labels_[known]
+    return {"accuracy": accuracy(truth, found), "ari": float(adjusted_rand_score(truth, found))}
 
 
 def print_summary(result: dict, notes: list[str]) -> None:
@@ -71,6 +88,13 @@ def print_summary(result: dict, notes: list[str]) -> None:
     click.echo(f"report: {Path(result['folder']) / 'report.html'}")
 
 
+def _share(sparsity) -> str:
+    """ "auto", "0.000784", or one per axis."""
+    if isinstance(sparsity, list):
+        return ", ".join(map(_share, sparsity))
+    return sparsity if isinstance(sparsity, str) else f"{sparsity:.3g}"
+
+
 def _roles(counts: dict[str, int]) -> str:
     """ "5 selected, 8 redundant, 260 noise (roles.csv says which and why)"."""
     return ", ".join(f"{count} {role}" for role, count in counts.items() if count) + " (roles.csv says which and why)"
@@ -87,8 +111,11 @@ def _lines(result: dict) -> list[tuple[str, str]]:
     ended = "converged" if result["converged"] else f"not converged ({result['stop_reason']})"
     lines = [
         ("groups", f"{result['n_clusters']} of sizes {', '.join(map(str, result['sizes']))}"),
-        ("model", f"{result['model']}, {result['method']}, sparsity {result['sparsity']}"),
+        *([("search", "interrupted: the choice rests on the fits that were done")] if result["interrupted"] else []),
+        ("model", f"{result['model']}, {result['method']}, sparsity {_share(result['sparsity'])}"),
         *([("", result["model_choice"])] if result["model_choice"] else []),
+        ("noise", result["noise_choice"]),
+        *([("scaling", result["scale_choice"])] if result["scale_choice"] else []),
         ("variables", f"{len(result['variables'])} of {result['n_variables']}: {variables}"),
         *([("roles", _roles(result["roles"]))] if result["roles"] else []),
         ("criteria", "  ".join(criteria)),

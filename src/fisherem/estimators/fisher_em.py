@@ -19,7 +19,16 @@ from ..em.starts import STARTS
 from ..em.stopping import STOPPING
 from ..model.dlm import AUTO, candidates
 from ..selection.noise import NOISE_AUTO
-from ..tables.checking import check_init, check_number, check_one_of, check_sparsity, check_table, check_weights
+from ..tables.checking import (
+    MOST_REPEATS,
+    check_flag,
+    check_init,
+    check_number,
+    check_one_of,
+    check_sparsity,
+    check_table,
+    check_weights,
+)  # fmt: skip
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
 from .fitting import SCALES, adopt, fit_rows, warn_unless_converged
 from .prediction import FittedDLM
@@ -231,7 +240,9 @@ class FisherEM(FittedDLM, BaseEstimator):
         check_one_of("discriminant", self.discriminant, (AUTO, *DISCRIMINANTS))
         if isinstance(self.init, str):
             check_one_of("init", self.init, STARTS)
-        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("n_init", self.n_init, integer=True, least=1, most=MOST_REPEATS)
+        if self.n_axes is not None:
+            check_number("n_axes", self.n_axes, integer=True, least=1)
         check_number("max_iter", self.max_iter, integer=True, least=1)
         check_number("tol", self.tol, least=0)
         check_one_of("stopping", self.stopping, STOPPING)
@@ -389,8 +400,7 @@ class SparseFisherEM(FisherEM):
         check_one_of("method", self.method, SPARSE_STEPS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
-        if not isinstance(self.scale_penalty, (bool, np.bool_)):
-            raise ValueError(f"scale_penalty must be True or False; got {self.scale_penalty!r}")
+        check_flag("scale_penalty", self.scale_penalty)
 
     def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._utils.wording import column_name, listed
+from .._utils.wording import column_name, group_name, listed
 from ..em.dlm_family import DLMFamily
 from ..em.f_step.step import FStep
 from ..em.loop import Fit
@@ -29,7 +29,7 @@ from ..tables.scaling import in_unit, rescaled
 
 __all__ = [
     "RAW", "SCALES", "STANDARDISE", "Fitted", "adopt", "check_parameters", "fit_rows", "scaled_rows", "specification",
-    "warn_of_constant_columns", "warn_unless_converged",
+    "warn_of_constant_columns", "warn_of_empty_groups", "warn_unless_converged",
 ]  # fmt: skip
 
 RAW, STANDARDISE = "none", "standardise"
@@ -66,12 +66,17 @@ class Fitted:
         """What the divisors add to the log-likelihood of the rows as they were given."""
         return -self.problem.weight * float(np.log(self.divisors).sum())
 
+    @property
+    def n_scales(self) -> int:
+        """Standard deviations that were estimated: they are parameters, a unit is none."""
+        return 0 if self.scales is None else self.problem.n_varying
+
     def n_parameters(self) -> int:
-        """Free parameters, standard deviations of the columns included; a unit is none."""
-        solution, varying = self.chosen.fit.solution, int((~self.problem.constant).sum())
+        """Free parameters, standard deviations of the columns included."""
+        solution = self.chosen.fit.solution
         K, d = solution.density.latent_means.shape
         own = self.chosen.model.n_parameters(K, self.problem.p, d, solution.axes.n_zeros, solution.n_factors)
-        return own + (0 if self.scales is None else varying)
+        return own + self.n_scales
 
     @property
     def bic(self) -> float:
@@ -156,8 +161,24 @@ def warn_of_constant_columns(problem: Problem, names) -> None:
         warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)
 
 
+def warn_of_empty_groups(estimator) -> None:
+    """Say which groups of a fitted estimator are the most probable one of no row."""
+    K = len(estimator.weights_)
+    empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
+    if len(empty):
+        names, has = listed(map(group_name, empty), quoted=False), "has" if len(empty) == 1 else "have"
+        share = "its share is" if len(empty) == 1 else "their shares are"
+        text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
+        warnings.warn(
+            f"{text}; try fewer clusters, and look for rows that lie far from all others",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
 def warn_unless_converged(estimator, fit: Fit) -> None:
-    """Say why the iterations of a fit ended before the stopping rule was met."""
+    """Say why the iterations of a fit ended before the stopping rule was met, and which groups have no rows."""
+    warn_of_empty_groups(estimator)
     if fit.converged:
         return
     if fit.stop.kind is StopKind.CYCLE:

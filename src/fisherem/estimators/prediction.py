@@ -31,6 +31,8 @@ __all__ = ["FittedDLM"]
 
 # What depends on the selected variables alone.
 _FROM_SELECTED = ("_posteriors", "_labels", "_coordinates")
+# Rows that `sample` draws at once.
+_MOST_DRAWS = 10**8
 # Rows whose squared distances overflow are brought to 2^300: their squares then fit, and nothing of the model is near.
 _NEAR_EXPONENT = 300
 # Halving before the subtraction keeps the difference of two values near the largest double finite.
@@ -232,7 +234,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the fitted mixture: (X, labels)."""
         check_is_fitted(self)
-        check_number("n_samples", n_samples, integer=True, least=1)
+        check_number("n_samples", n_samples, integer=True, least=1, most=_MOST_DRAWS)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         K, p = self.means_.shape
         labels = rng.choice(K, size=n_samples, p=self.weights_)

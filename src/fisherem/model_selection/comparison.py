@@ -17,6 +17,7 @@ from .._utils.wording import column_name
 from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS
+from ..tables.checking import check_list, check_number
 from .scoring import accuracy
 
 __all__ = ["Comparison", "compare", "methods"]
@@ -80,9 +81,13 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
 
     A method that fails is a row with the reason, and the others go on.
     """
+    check_number("n_clusters", n_clusters, integer=True, least=1)
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
+    if len(np.shape(X)) != 2:
+        raise ValueError(f"X must be a table of rows x columns; got the shape {np.shape(X)}")
     names = [column_name(j) for j in range(np.shape(X)[1])] if columns is None else list(map(str, columns))
+    y, known = _known(y, len(X))
     rows, labels, supports, models = [], {}, {}, {}
     for name, estimator in chosen.items():
         begin = time.perf_counter()
@@ -93,7 +98,7 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
             continue
         row = {"method": name, "n_variables": int(support.sum()), "seconds": time.perf_counter() - begin}
         if y is not None:
-            row |= {"accuracy": accuracy(y, partition), "ari": adjusted_rand_score(y, partition)}
+            row |= {"accuracy": accuracy(y, partition[known]), "ari": adjusted_rand_score(y, partition[known])}
         rows.append(row | {"reason": reason})
         labels[name], supports[name], models[name] = partition, support, model
     scores = [] if y is None else ["accuracy", "ari"]
@@ -102,13 +107,26 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models)
 
 
+def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """(the known classes as text, bool n: the rows that have one); rows without a class are not scored."""
+    if y is None:
+        return None, np.ones(n, bool)
+    classes = np.asarray(y, object)
+    if classes.shape != (n,):
+        raise ValueError(f"y must have one class per row, shape ({n},); got {classes.shape}")
+    known = np.asarray(pd.notna(classes))
+    if not known.any():
+        raise ValueError("y has no class: every row's is missing")
+    return classes[known].astype(str), known
+
+
 def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
     """The estimators to fit, by the name of their row."""
     if isinstance(wanted, Mapping):
         return {str(name): clone(estimator) for name, estimator in wanted.items()}
     known = methods()
     keys = {_key(name): name for name in known}
-    chosen = [wanted] if isinstance(wanted, str) else list(wanted)
+    chosen = [wanted] if isinstance(wanted, str) else check_list("methods", wanted)
     chosen = list(known) if chosen == ["all"] else chosen
     if not chosen or not all(_key(name) in keys for name in chosen):
         raise ValueError(f"methods must be 'all', names among {', '.join(known)}, or a mapping; got {wanted!r}")

@@ -23,7 +23,8 @@ from ..em.loop import Fit, restore
 from ..em.model_choice import Chosen
 from ..em.problem import Problem
 from ..estimators import SparseFisherEM
-from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns
+from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns, warn_of_empty_groups
+from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
 from ..tables.checking import (
     check_clusters,
@@ -189,7 +190,6 @@ class ModelSearch(
         self.best_index_ = best_index(outcomes, grid)
         best = outcomes[self.best_index_]
         assert best.fit is not None
-        self.best_score_ = best.row[grid.criterion]
         self.best_params_ = {"n_clusters": best.row["n_clusters"], "model": best.row["model"]}
         if isinstance(self.estimator, SparseFisherEM):
             self.best_params_ |= {"sparsity": best.row["sparsity"], "axis_weights": best.row["axis_weights"]}
@@ -199,7 +199,11 @@ class ModelSearch(
                 setattr(self.best_estimator_, name, getattr(self, name))
         restored = restore(problem, best.fit)
         chosen = Chosen(restored, [], resolve(best.row["model"]), [])
-        adopt(self.best_estimator_, Fitted(problem, chosen, scales))
+        fitted = Fitted(problem, chosen, scales)
+        adopt(self.best_estimator_, fitted)
+        warn_of_empty_groups(self.best_estimator_)
+        self.results_ = _of_given_rows(self.results_, fitted)
+        self.best_score_ = float(self.results_[grid.criterion][self.best_index_])
         return restored
 
     def _paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
@@ -245,6 +249,21 @@ class ModelSearch(
     def score_samples(self, X):
         """log f(y) of each row, by the best fit."""
         return self._best().score_samples(X)
+
+
+def _of_given_rows(results: pd.DataFrame, fitted: Fitted) -> pd.DataFrame:
+    """Likelihoods and criteria of divided columns as those of the rows that were given."""
+    jacobian, more = fitted.log_jacobian, fitted.n_scales
+    if jacobian == 0 and more == 0:
+        return results
+    results = results.copy()
+    results["log_likelihood"] += jacobian
+    results["n_parameters"] += more
+    for name, criterion in CRITERIA.items():
+        if criterion.of_partition is None:
+            change = criterion(jacobian, more, fitted.problem.weight, 0.0)
+            results[[name, f"selection_{name}"]] += change
+    return results
 
 
 def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[Problem, Fit]:

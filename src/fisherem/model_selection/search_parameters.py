@@ -15,13 +15,14 @@ from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import check_parameters, specification
 from ..model.criteria import CRITERIA
 from ..model.dlm import AUTO, MODELS, resolve
-from ..tables.checking import check_number, check_one_of, check_sparsity
+from ..tables.checking import MOST_REPEATS, check_flag, check_list, check_number, check_one_of, check_sparsity
 
 __all__ = ["VERDICT", "SearchParameters"]
 
 VERDICT = "verdict"
 # What the paper searches by, and the numbers of groups that such a search tries by default.
 _PAPERS, _CLUSTERS = "bic", range(2, 9)
+_LIMITS: dict[str, dict[str, int]] = {"n_init": {"least": 1, "most": MOST_REPEATS}, "n_jobs": {}}
 
 
 class SearchParameters:
@@ -38,6 +39,7 @@ class SearchParameters:
     min_size: Any
     n_splits: int
     sample_size: int
+    fewest_variables: bool
     n_init: int | None
     n_jobs: int | None
     progress: Any
@@ -49,26 +51,27 @@ class SearchParameters:
         if not isinstance(self.estimator.init, str):
             raise ValueError("init must be a name in a search: given labels fit one number of groups only")
         check_one_of("criterion", self.criterion, (AUTO, VERDICT, *CRITERIA))
+        for name in ("joint", "fewest_variables"):
+            check_flag(name, getattr(self, name))
         self._check_clusters()
         if not self._models():
             raise ValueError("models is empty: give at least one model, or 'all'")
         if self._criterion() == VERDICT:
             self._check_verdict()
         check_one_of("path_criterion", self.path_criterion, ("selection", "penalised"))
-        for name in self._axis_weights():
+        for name in self._given_axis_weights():
             check_one_of("axis_weights", name, AXIS_WEIGHTS)
         if isinstance(self.sparsities, str):
             check_one_of("sparsities", self.sparsities, ("auto",))
-        elif not len(list(self.sparsities)):
+        elif not (shares := check_list("sparsities", self.sparsities)):
             raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
         else:
-            for share in self.sparsities:
+            for share in shares:
                 check_sparsity(share, 1)
         for name in ("n_init", "n_jobs"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), integer=True, **({"least": 1} if name == "n_init" else {}))
-        if not (isinstance(self.progress, bool) or self.progress == "auto"):
-            raise ValueError(f"progress must be True, False or 'auto'; got {self.progress!r}")
+                check_number(name, getattr(self, name), integer=True, **_LIMITS[name])
+        check_flag("progress", self.progress, "auto")
 
     def _check_clusters(self) -> None:
         if isinstance(self.n_clusters, str):
@@ -85,7 +88,7 @@ class SearchParameters:
                 "them out"
             )
         check_number("min_size", self.min_size, integer=True, least=1, word=AUTO)
-        check_number("n_splits", self.n_splits, integer=True, least=2)
+        check_number("n_splits", self.n_splits, integer=True, least=2, most=MOST_REPEATS)
         check_number("sample_size", self.sample_size, integer=True, least=20)
 
     def _asks_for_grid(self) -> bool:
@@ -99,18 +102,29 @@ class SearchParameters:
         """Numbers of groups; with `given`, none where they are left to the search."""
         if isinstance(self.n_clusters, str):
             return [] if given else list(_CLUSTERS)
-        return [int(self.n_clusters)] if isinstance(self.n_clusters, (int, np.integer)) else list(self.n_clusters)
+        single = isinstance(self.n_clusters, (int, np.integer)) and not isinstance(self.n_clusters, bool)
+        return [int(self.n_clusters)] if single else check_list("n_clusters", self.n_clusters)
 
     def _models(self) -> list[str]:
-        names = ["all"] if self.models is None else [self.models] if isinstance(self.models, str) else list(self.models)
+        names = ["all"] if self.models is None else [self.models]
+        if self.models is not None and not isinstance(self.models, str):
+            names = check_list("models", self.models)
         return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(n).name for n in names))
 
     def _axis_weights(self) -> list[str]:
         if not isinstance(self.estimator, SparseFisherEM):
             return []
+        return self._given_axis_weights() or [self.estimator.axis_weights]
+
+    def _given_axis_weights(self) -> list[str]:
+        """Weightings that were asked for, whether or not the estimator has axes to weight."""
         if self.axis_weights is None:
-            return [self.estimator.axis_weights]
-        return [self.axis_weights] if isinstance(self.axis_weights, str) else list(self.axis_weights)
+            return []
+        given = self.axis_weights
+        names = [given] if isinstance(given, str) else check_list("axis_weights", given)
+        if not names:
+            raise ValueError("axis_weights is empty: give 'equal', 'relevance', both, or None")
+        return names
 
     def _sparse_settings(self, axis_weights: str) -> SparseSettings:
         e = self.estimator

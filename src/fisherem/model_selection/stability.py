@@ -1,4 +1,4 @@
-"""How sure a selection is: refits on subsamples (stability selection, Meinshausen & Buehlmann 2010)."""
+"""How sure groups and a selection are: refits on subsamples (stability selection, Meinshausen & Buehlmann 2010)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
@@ -19,11 +18,15 @@ from sklearn.utils.validation import _num_samples
 from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.wording import column_name
-from ..rows.threads import n_threads
-from ..tables.checking import check_number
+from ..rows.threads import n_threads, one_thread_each
+from ..tables.checking import MOST_REPEATS, check_flag, check_number
+from .scoring import best_matching, contingency
 
-__all__ = ["Stability", "stability"]
+__all__ = ["COMES_BACK", "Stability", "stability"]
 
+# A variable, or a row's group, counts as stable from this share of the refits on: the threshold of Meinshausen and
+# Buehlmann must lie above one half, and they find little difference between 0.6 and 0.9.
+COMES_BACK = 0.75
 # Agreement between refits is measured on at most this many rows, and on at most this many pairs of refits.
 _ROWS = 2000
 _PAIRS = 500
@@ -49,6 +52,14 @@ class Stability:
         The same between pairs of refits.
     failures : list of str
         The reasons of refits that failed.
+    row_frequencies : ndarray of shape (n,) or None
+        The share of the refits that put each row into its group again. The groups of a refit are first matched with
+        those of the fit to all rows, one to one, so that the most rows agree; a row that lies in a group without a
+        match did not come back.
+    labels : ndarray of shape (n,) or None
+        The groups of the fit to all rows, from 0.
+    fraction : float
+        The share of the rows that each refit has seen.
     """
 
     frequencies: np.ndarray
@@ -58,12 +69,15 @@ class Stability:
     agreement: np.ndarray
     pairwise: np.ndarray
     failures: list[str]
+    row_frequencies: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    fraction: float = 0.5
 
-    def stable(self, threshold: float = 0.75) -> np.ndarray:
+    def stable(self, threshold: float = COMES_BACK) -> np.ndarray:
         """bool p: the variables selected in at least this share of the refits."""
         return self.frequencies >= threshold
 
-    def error_bound(self, threshold: float = 0.75) -> float:
+    def error_bound(self, threshold: float = COMES_BACK) -> float:
         """The upper bound q^2 / ((2 threshold - 1) p) on the expected number of falsely selected stable variables.
 
         q is the mean number of variables per refit. Theorem 1 of Meinshausen & Buehlmann: subsamples of half the
@@ -72,7 +86,7 @@ class Stability:
         check_number("threshold", threshold, above=0.5, most=1)
         return float(self.n_selected.mean() ** 2 / ((2 * threshold - 1) * len(self.frequencies)))
 
-    def table(self, threshold: float = 0.75) -> pd.DataFrame:
+    def table(self, threshold: float = COMES_BACK) -> pd.DataFrame:
         """A row per variable, most frequent first."""
         frame = pd.DataFrame(
             {
@@ -85,38 +99,68 @@ class Stability:
         return frame.sort_values("frequency", ascending=False, kind="stable", ignore_index=True)
 
 
-def _refit(estimator, X, probe, rows: np.ndarray, seed: int):
-    """(support, labels of the probe rows) of a refit on some rows, or why it failed."""
+def _refit(estimator, X, rows: np.ndarray, seed: int):
+    """(support, labels of all rows) of a refit on some rows, or why it failed.
+
+    Refits run side by side, so each has one thread. That also makes them the same wherever they run: sums over
+    several threads are rounded differently, and a close call between two starts may then end the other way.
+    """
     model = clone(estimator)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=int(seed))
-    elif "estimator__random_state" in model.get_params():
-        model.set_params(estimator__random_state=int(seed))
+    alone = {"random_state": int(seed), "n_jobs": 1, "progress": False}
+    own = {name: name.removeprefix("estimator__") for name in model.get_params()}  # also those of a search's estimator
+    model.set_params(**{name: alone[plain] for name, plain in own.items() if plain in alone})
     try:
-        with warnings.catch_warnings():
+        with one_thread_each(), warnings.catch_warnings():
             # half of the rows converge less often, and fifty times the same warning says less than the agreement
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(_safe_indexing(X, rows))
-        return model.support_.copy(), model.predict(probe)
+            warnings.simplefilter("ignore")
+            model.fit(_rows_of(X, rows))
+            return model.support_.copy(), np.asarray(model.predict(X), np.int32)
     except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
         return str(error)
 
 
+def _rows_of(X, rows: np.ndarray):
+    """Some rows of an array, a frame or a table in a file; names are kept."""
+    if not hasattr(X, "rows_at"):
+        return _safe_indexing(X, rows)
+    values = X.rows_at(rows)
+    return values if X.names is None else pd.DataFrame(values, columns=X.names)
+
+
+def _came_back(reference: np.ndarray, labels: np.ndarray, K: int) -> np.ndarray:
+    """bool n: the rows that a refit puts into the group that matches their group in the fit to all rows (K groups)."""
+    groups, found = best_matching(contingency(reference, labels, (K, max(K, int(labels.max()) + 1))))
+    match = np.full(K, -1)
+    match[groups] = found
+    return match[reference] == labels
+
+
 def stability(
-    estimator, X, *, n_subsamples: int = 50, fraction: float = 0.5, random_state=None, n_jobs=None, progress="auto"
+    estimator,
+    X,
+    *,
+    n_subsamples: int = 50,
+    fraction: float = 0.5,
+    fitted=None,
+    random_state=None,
+    n_jobs=None,
+    progress="auto",
 ) -> Stability:
-    """Refit a selecting estimator on random subsamples and count how often each variable is selected.
+    """Refit on random subsamples and count how often each variable is selected and each row is in its group again.
 
     Parameters
     ----------
     estimator : estimator
         With `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...); it is not changed.
-    X : array or frame of n rows
+    X : array, frame or table in a file, of n rows
         A frame's column names are kept.
     n_subsamples : int, default=50
         The number of refits.
     fraction : float in (0, 1), default=0.5
         Share of the rows in a subsample; the bound on false selections assumes one half.
+    fitted : estimator, optional
+        The estimator fitted to X, where there is one; by default it is fitted here. What comes back is counted
+        against its groups and its selection.
     random_state : int, RandomState or None
         The seed of the subsamples and of the refits.
     n_jobs : int or None
@@ -127,43 +171,63 @@ def stability(
     Returns
     -------
     Stability
-        Frequencies, agreement and failures of the refits.
+        Frequencies of variables and rows, agreement and failures of the refits.
     """
-    check_number("n_subsamples", n_subsamples, integer=True, least=2)
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator must be one that selects variables, such as SparseFisherEM(3); got {estimator!r}")
+    check_number("n_subsamples", n_subsamples, integer=True, least=2, most=MOST_REPEATS)
     check_number("fraction", fraction, above=0, most=1)
+    check_flag("progress", progress, "auto")
+    if n_jobs is not None:
+        check_number("n_jobs", n_jobs, integer=True)
     rng = check_random_state(random_state)
     n = _num_samples(X)
     size = int(np.floor(fraction * n))
-    full = clone(estimator).fit(X)
+    full = clone(estimator).fit(X) if fitted is None else fitted
     if not hasattr(full, "support_"):
         raise TypeError(f"{type(estimator).__name__} has no support_ after fit: it selects no variables")
-    probe = _safe_indexing(X, np.sort(rng.permutation(n)[:_ROWS]))
-    reference = full.predict(probe)
+    probe = np.sort(rng.permutation(n)[:_ROWS])
     tasks = [(np.sort(rng.permutation(n)[:size]), rng.randint(np.iinfo(np.int32).max)) for _ in range(n_subsamples)]
+    reference = np.asarray(full.predict(X))
+    K = int(reference.max()) + 1
+    came_back = np.zeros(n, int)
     results: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     failures: list[str] = []
     with progress_bar("refitting", progress) as bar:
         bar.add(n_subsamples)
-        for i, result in run_tasks(partial(_refit, estimator, X, probe), tasks, n_threads(n_jobs)):
+        for i, result in run_tasks(partial(_refit, estimator, X), tasks, n_threads(n_jobs)):
             if isinstance(result, str):
                 failures.append(result)
             else:
-                results[i] = result
+                support, labels = result
+                came_back += _came_back(reference, labels, K)
+                results[i] = support, labels[probe]
             bar.step()
     if not results:
         raise ValueError(f"all {n_subsamples} refits failed: {'; '.join(sorted(set(failures)))}")
     supports = np.array([results[i][0] for i in sorted(results)])
-    labels = [results[i][1] for i in sorted(results)]
-    pairs: Sequence[tuple[int, int]] = list(combinations(range(len(labels)), 2))
-    if len(pairs) > _PAIRS:
-        pairs = [pairs[i] for i in np.sort(rng.permutation(len(pairs))[:_PAIRS])]
+    agreement, pairwise = _agreements(reference[probe], [results[i][1] for i in sorted(results)], rng)
     names = getattr(full, "feature_names_in_", None)
     return Stability(
         frequencies=supports.mean(axis=0),
         selected=full.support_.copy(),
         names=[column_name(j) for j in range(supports.shape[1])] if names is None else [str(v) for v in names],
         n_selected=supports.sum(axis=1),
-        agreement=np.array([adjusted_rand_score(reference, one) for one in labels]),
-        pairwise=np.array([adjusted_rand_score(labels[a], labels[b]) for a, b in pairs]),
+        agreement=agreement,
+        pairwise=pairwise,
         failures=failures,
+        row_frequencies=came_back / len(results),
+        labels=reference,
+        fraction=float(fraction),
+    )
+
+
+def _agreements(reference: np.ndarray, labels: list[np.ndarray], rng) -> tuple[np.ndarray, np.ndarray]:
+    """Adjusted Rand indices of refits with the reference, and of pairs of refits (at most 500, drawn at random)."""
+    pairs: Sequence[tuple[int, int]] = list(combinations(range(len(labels)), 2))
+    if len(pairs) > _PAIRS:
+        pairs = [pairs[i] for i in np.sort(rng.permutation(len(pairs))[:_PAIRS])]
+    return (
+        np.array([adjusted_rand_score(reference, one) for one in labels]),
+        np.array([adjusted_rand_score(labels[a], labels[b]) for a, b in pairs]),
     )

@@ -16,7 +16,12 @@ from .._utils.wording import column_name, listed
 from ..rows.threads import one_blas_thread
 from ..tables.checking import check_number, check_table
 
-__all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardised"]
+__all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardised", "unit_of", "within_reach"]
+
+# Values within 2^-100 ... 2^100 of each other have squares, and products of those, that a double holds.
+_MOST_EXPONENT = 100
+# Rows farther away than this tell no more than rows that are just as far, and their squares fit.
+_REACH_EXPONENT = 400
 
 
 def on_one_blas_thread(fit):
@@ -41,6 +46,20 @@ def is_constant(X: np.ndarray) -> np.ndarray:
     return spread <= 1e-12 * np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)
 
 
+def unit_of(X: np.ndarray) -> float:
+    """The power of two to divide X (n x p) by so that squares neither overflow nor vanish: 1 for usual numbers."""
+    spread = float(np.ptp(X * 0.5, axis=0).max())  # halves: the difference of two large values must not overflow
+    exponent = int(np.frexp(spread)[1])
+    return 1.0 if spread == 0 or abs(exponent) <= _MOST_EXPONENT else float(np.ldexp(1.0, exponent))
+
+
+def within_reach(Z: np.ndarray) -> np.ndarray:
+    """Rows Z (n x p) about a centre, those whose squares would overflow moved towards it along their direction."""
+    exponents = np.frexp(np.abs(Z).max(axis=1, initial=0.0))[1]
+    too_far = exponents > _REACH_EXPONENT
+    return np.ldexp(Z, np.where(too_far, _REACH_EXPONENT - exponents, 0)[:, None]) if too_far.any() else Z
+
+
 def standardised(X: np.ndarray) -> np.ndarray:
     """X (n x p) with columns of mean 0 and variance 1; constant ones become 0."""
     deviation = X.std(axis=0)
@@ -54,6 +73,7 @@ class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
     tol: float
     n_jobs: int | None
     random_state: Any
+    unit_: float
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -68,8 +88,15 @@ class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
         check_random_state(self.random_state)
 
     def _table(self, X, *, reset: bool) -> np.ndarray:
-        """X as a checked table of floats (n x p); with `reset`, its columns become those of the estimator."""
-        return np.asarray(check_table(self, X, reset=reset), float)
+        """X as a checked table of floats (n x p) in the estimator's unit; with `reset`, both become those of X."""
+        table = np.asarray(check_table(self, X, reset=reset), float)
+        if reset:
+            self.unit_ = unit_of(table)
+        return table if self._unit == 1 else table / self._unit
+
+    @property
+    def _unit(self) -> float:
+        return getattr(self, "unit_", 1.0)  # files of earlier versions have none
 
     def _constant_columns(self, X: np.ndarray) -> np.ndarray:
         """Which columns are constant ((p,) bool), named in a warning; an error if all are."""

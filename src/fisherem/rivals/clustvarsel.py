@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.public import public
 from ..rows.threads import n_threads
-from ..tables.checking import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer, on_one_blas_thread
+from ..tables.checking import check_clusters, check_list, check_number, check_one_of
+from .base import SelectingClusterer, on_one_blas_thread, within_reach
 from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
 from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
@@ -24,7 +24,7 @@ __all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
 def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
     """`n_clusters` as a tuple: one number, or several (each at least 2), checked against the table (n x p)."""
     single = isinstance(n_clusters, (numbers.Number, str)) or n_clusters is None
-    counts = (n_clusters,) if single else tuple(n_clusters)
+    counts = (n_clusters,) if single else tuple(check_list("n_clusters", n_clusters))
     if not counts:
         raise ValueError("n_clusters must be a whole number or several to choose from; got none")
     for K in counts:
@@ -72,9 +72,9 @@ class MixtureSelector(SelectingClusterer):
         self.model_ = mixture.shape
         self.n_iter_ = mixture.n_iter
         self.weights_ = mixture.proportions
-        self.means_ = mixture.means + self._shift
+        self.means_ = (mixture.means + self._shift) * self._unit
         self.covariances_ = mixture.covariances
-        self.bic_ = mixture.bic
+        self.bic_ = mixture.bic - self._log_jacobian(len(mixture.labels), len(chosen))
         self.path_ = pd.DataFrame(search.path, columns=PATH_COLUMNS)
         if len(self.path_):
             names = getattr(self, "feature_names_in_", None)
@@ -83,12 +83,16 @@ class MixtureSelector(SelectingClusterer):
             text = f"the search did not end within max_steps={self.max_steps} steps: raise max_steps"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
+    def _log_jacobian(self, n: int, m: int) -> float:
+        """What dividing n rows of m variables by the unit adds to their log-likelihood."""
+        return n * m * float(np.log(self._unit))
+
     def _joint(self, X) -> np.ndarray:
         kept = self._get_support_mask()
         mixture = Mixture(
             self.bic_, proportions=self.weights_, means=self._shifted_means, covariances=self.covariances_
         )
-        return log_densities(self._table(X, reset=False)[:, kept] - self._shift, mixture)
+        return log_densities(within_reach(self._table(X, reset=False)[:, kept] - self._shift), mixture)
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups for the rows of X (n x p): (n x K)."""
@@ -150,6 +154,9 @@ class Clustvarsel(MixtureSelector):
     means_ : (K, m)
         Means of the groups in the m selected variables.
     covariances_ : (K, m, m)
+        Of the rows divided by `unit_`.
+    unit_ : float
+        1, or the power of two that the rows were divided by because their squares would overflow or vanish.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._utils.public import public
-from ..tables.checking import check_number, check_one_of
+from ..tables.checking import check_list, check_number, check_one_of
 from .base import on_one_blas_thread, standardised
 from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
@@ -111,7 +111,10 @@ class Selvarclust(MixtureSelector):
         """Fit to the rows of X (n x p); `y` is ignored."""
         check_one_of("ranking", self.ranking, RANKINGS)
         check_number("patience", self.patience, integer=True, least=1)
-        shapes = (self.regression_shapes,) if isinstance(self.regression_shapes, str) else self.regression_shapes
+        shapes = self.regression_shapes
+        shapes = [shapes] if isinstance(shapes, str) else check_list("regression_shapes", shapes)
+        if not shapes:
+            raise ValueError("regression_shapes is empty: give at least one of 'LI', 'LB', 'LC'")
         for shape in shapes:
             check_one_of("regression_shapes", shape, REGRESSION_SHAPES)
         search = self._search(X)
@@ -125,4 +128,5 @@ class Selvarclust(MixtureSelector):
         self.regressors_ = np.isin(np.arange(self.n_features_in_), roles.R)
         self.regression_shape_ = roles.regression_shape
         self.independent_shape_ = roles.independent_shape
-        self.criterion_ = self.bic_ + roles.bic_regression + roles.bic_independent
+        others = self._log_jacobian(len(self.labels_), len(roles.U) + len(roles.W))
+        self.criterion_ = self.bic_ + roles.bic_regression + roles.bic_independent - others

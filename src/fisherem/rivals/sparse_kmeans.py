@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from .._utils.public import public
 from ..rows.threads import n_threads
 from ..solvers.sparse_kmeans import Alternation, alternate, bound_grid, dense_start, gap_curve, path
-from ..tables.checking import check_clusters, check_number, check_one_of
-from .base import SelectingClusterer, on_one_blas_thread
+from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
+from .base import SelectingClusterer, on_one_blas_thread, within_reach
 
 __all__ = ["SparseKMeans"]
 
@@ -60,6 +60,9 @@ class SparseKMeans(SelectingClusterer):
     bound_ : float
         The bound used.
     objective_ : float
+        Of the rows divided by `unit_`.
+    unit_ : float
+        1, or the power of two that the rows were divided by because their squares would overflow or vanish.
     history_ : list of dict
         A record (step, objective, n_selected) per half-step; the objective never decreases.
     n_iter_ : int
@@ -123,8 +126,8 @@ class SparseKMeans(SelectingClusterer):
         check_number("n_clusters", self.n_clusters, integer=True, least=1)
         if isinstance(self.bound, str):
             check_one_of("bound", self.bound, ("permutation",))
-        check_number("n_permutations", self.n_permutations, integer=True, least=1)
-        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("n_permutations", self.n_permutations, integer=True, least=1, most=MOST_REPEATS)
+        check_number("n_init", self.n_init, integer=True, least=1, most=MOST_REPEATS)
         self._check_limits()
 
     def _check_bound(self, p: int) -> None:
@@ -154,7 +157,9 @@ class SparseKMeans(SelectingClusterer):
         self.labels_ = fit.labels
         self.weights_ = fit.weights
         self.support_ = fit.weights > 0
-        self.cluster_centers_ = np.array([table[fit.labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.cluster_centers_ = self._unit * np.array(
+            [table[fit.labels == k].mean(axis=0) for k in range(self.n_clusters)]
+        )
         self.history_ = fit.history
         self.objective_ = fit.history[-1]["objective"]
         self.n_iter_ = fit.n_iter
@@ -169,7 +174,8 @@ class SparseKMeans(SelectingClusterer):
         table = self._table(X, reset=False)
         scale = np.sqrt(self.weights_[kept])
         # the same shift on both sides: an offset of the data costs no digits
-        shift = self.cluster_centers_[:, kept].mean(axis=0)
-        centres = (self.cluster_centers_[:, kept] - shift) * scale
-        rows = (table[:, kept] - shift) * scale
+        known = self.cluster_centers_[:, kept] / self._unit
+        shift = known.mean(axis=0)
+        centres = (known - shift) * scale
+        rows = within_reach((table[:, kept] - shift) * scale)
         return (rows @ centres.T - 0.5 * (centres**2).sum(axis=1)).argmax(axis=1)

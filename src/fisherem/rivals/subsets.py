@@ -11,6 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from .._utils.parallel import run_tasks
 from ..em.starts import distinct_rows, ward_labels
+from ..tables.checking import check_list
 from .base import standardised
 from .mixtures import STACK_ELEMENTS, Mixture, em
 from .shapes import SHAPES, SKLEARN_SHAPES
@@ -30,11 +31,11 @@ _LEADERS = 2
 
 def resolve_shapes(models) -> tuple[str, ...]:
     """mclust's names of the shapes asked for, by its names or scikit-learn's; "all" is every row of the table."""
-    names = (models,) if isinstance(models, str) else tuple(models)
+    names = (models,) if isinstance(models, str) else tuple(check_list("models", models))
     if names == ("all",):
         return tuple(SHAPES)
-    names = tuple(SKLEARN_SHAPES.get(name, name) for name in names)
-    unknown = [name for name in names if name not in SHAPES]
+    names = tuple(SKLEARN_SHAPES.get(str(name), name) for name in names)
+    unknown = [name for name in names if str(name) not in SHAPES]
     if unknown or not names:
         options = ", ".join([*SHAPES, *SKLEARN_SHAPES])
         raise ValueError(f"models must be 'all' or names among {options}; got {models!r}")

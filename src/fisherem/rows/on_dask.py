@@ -215,7 +215,7 @@ def _put(name: str, values: list):
 
 def _get(visited, name: str) -> list[np.ndarray]:
     if name == "labels":
-        return [values["posteriors"].argmax(axis=0).astype(np.int32) for values in visited[1]]
+        return [values["posteriors"].argmax(axis=0).astype(np.int64) for values in visited[1]]
     return [values[name] for values in visited[1]]
 
 

@@ -21,13 +21,24 @@ from .file_table import DEFAULT_MEMORY, FileTable
 from .kinds import NUMBERS, describe_refused, kind_of
 from .masked import unmasked
 from .opening import is_path, open_table
-from .parameters import check_init, check_number, check_one_of, check_sparsity
+from .parameters import (
+    MOST_REPEATS,
+    check_flag,
+    check_init,
+    check_list,
+    check_number,
+    check_one_of,
+    check_sparsity,
+)  # fmt: skip
 from .streamed_files import open_source
 
 __all__ = [
+    "MOST_REPEATS",
     "check_clusters",
     "check_finite",
+    "check_flag",
     "check_init",
+    "check_list",
     "check_number",
     "check_one_of",
     "check_rows",
@@ -37,6 +48,10 @@ __all__ = [
     "open_rows",
     "whole_table",
 ]
+
+
+# Sums of weighted squares, and squares of those, are to fit a double.
+_HEAVIEST = 1e60
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -217,6 +232,13 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
         raise ValueError(f"sample_weight must not be negative; row {row} has {weights[row]:g}")
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: nothing to fit")
+    odd = (weights > _HEAVIEST) | ((weights < 1 / _HEAVIEST) & (weights > 0))
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise ValueError(
+            f"sample_weight must be 0 or lie between {1 / _HEAVIEST:g} and {_HEAVIEST:g}; row {row} has "
+            f"{weights[row]:g}: a weight of 2 means the same as the row twice"
+        )
     return weights
 
 

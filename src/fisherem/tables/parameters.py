@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from itertools import islice
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,13 +11,35 @@ from sklearn.utils.validation import check_array
 
 from .masked import unmasked
 
-__all__ = ["check_init", "check_number", "check_one_of", "check_sparsity"]
+__all__ = ["MOST_REPEATS", "check_flag", "check_init", "check_list", "check_number", "check_one_of", "check_sparsity"]
+
+# Starts, refits or draws that anyone would wait for; a number beyond it is a slip, and would run for ever.
+MOST_REPEATS = 100_000
+# Entries of a list argument, for the same reason.
+_MOST_ENTRIES = 10_000
 
 
 def check_one_of(name: str, value, options) -> None:
     """One of the names in `options`, a register or a sequence."""
     if not StrOptions(set(options)).is_satisfied_by(value):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+
+
+def check_flag(name: str, value, word: str | None = None) -> None:
+    """True or False; or `word`, if one is given."""
+    if isinstance(value, (bool, np.bool_)) or (word is not None and isinstance(value, str) and value == word):
+        return
+    raise ValueError(f"{name} must be True{'' if word is None else ', False'} or {word or False!r}; got {value!r}")
+
+
+def check_list(name: str, value) -> list:
+    """The entries of a sequence; one clear error for a value that is none, or for one without end."""
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{name} must be a list or another sequence; got {value!r}")
+    entries = list(islice(value, _MOST_ENTRIES + 1))
+    if len(entries) > _MOST_ENTRIES:
+        raise ValueError(f"{name} must have at most {_MOST_ENTRIES:,} entries; got more")
+    return entries
 
 
 def check_number(name: str, value, *, integer=False, least=None, above=None, most=None, word=None) -> None:
