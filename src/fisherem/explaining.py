@@ -24,6 +24,7 @@ from .selection.criterion import Partition, judge
 from .selection.forward_backward import select
 from .selection.roles import roles_table
 from .tables.checking import check_rows, check_table, check_weights
+from .tables.scaling import in_unit
 
 __all__ = ["Explanation", "explain"]
 
@@ -106,7 +107,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
     model.set_params(
         n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_FLOOR
     )
-    problem = prepare(table, weights, ridge="auto", n_jobs=model.n_jobs)
+    problem = prepare(table, weights, ridge="auto", n_jobs=model.n_jobs, rescale=in_unit)
     with problem.rows.closed_on_error():
         start = np.where(left_out, 0, codes)
         partition = Partition.of_labels(problem, start, K)

@@ -166,7 +166,7 @@ def warn_of_empty_groups(estimator) -> None:
     K = len(estimator.weights_)
     empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
     if len(empty):
-        names, has = listed(map(group_name, empty), quoted=False), "has" if len(empty) == 1 else "have"
+        names, has = listed(map(group_name, empty.tolist()), quoted=False), "has" if len(empty) == 1 else "have"
         share = "its share is" if len(empty) == 1 else "their shares are"
         text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
         warnings.warn(

@@ -24,7 +24,7 @@ from ..rows.in_memory import ArrayRows
 from ..selection.criterion import Partition
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
-from ..tables.scaling import rescaled
+from ..tables.scaling import in_unit, rescaled
 from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM"]
@@ -215,7 +215,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """A criterion of the groups that the rows of X are put into, and of the selected variables."""
         check_is_fitted(self)
         table = check_table(self, X, reset=False, elsewhere=True)
-        problem = prepare(table, check_weights(sample_weight, table), ridge="auto", n_jobs=self.n_jobs)
+        weights = check_weights(sample_weight, table)
+        problem = prepare(table, weights, ridge="auto", n_jobs=self.n_jobs, rescale=in_unit)
         labels = np.asarray(self._labels(table))
         return value(Partition.of_labels(problem, labels, len(self.weights_)), np.flatnonzero(self.support_))
 

@@ -17,6 +17,7 @@ from ..em.multistart import FitError
 from ..em.problem import Problem, prepare
 from ..estimators.fitting import adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..rows.threads import n_threads, one_thread_each
+from ..tables.scaling import in_unit
 from .checkpoints import Store, fingerprint
 from .how_many.candidates import COLUMNS, Data, for_groups
 from .how_many.evidence import Evidence
@@ -43,7 +44,7 @@ def verdict_columns() -> list[str]:
 
 def search_by_verdict(search, table, weights=None, prior=None):
     """Search on checked rows (n x p); sets the search's fitted attributes and returns (prepared rows, the best fit)."""
-    problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, prior=None)
+    problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, rescale=in_unit)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
         seed = _seed(search.estimator.random_state)
