@@ -21,6 +21,7 @@ from .._utils.wording import column_name
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from .scoring import best_matching, contingency
+from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
 
@@ -107,8 +108,7 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
     """
     model = clone(estimator)
     alone = {"random_state": int(seed), "n_jobs": 1, "progress": False}
-    own = {name: name.removeprefix("estimator__") for name in model.get_params()}  # also those of a search's estimator
-    model.set_params(**{name: alone[plain] for name, plain in own.items() if plain in alone})
+    model.set_params(**{name: alone[name.rpartition("__")[2]] for name in model.get_params() if _is_one(name, alone)})
     try:
         with one_thread_each(), warnings.catch_warnings():
             # half of the rows converge less often, and fifty times the same warning says less than the agreement
@@ -117,6 +117,11 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
             return model.support_.copy(), np.asarray(model.predict(X), np.int32)
     except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
         return str(error)
+
+
+def _is_one(name: str, parameters: dict) -> bool:
+    """Whether a parameter is one of these, of the estimator itself or of the one that it searches with."""
+    return name.removeprefix("estimator__") in parameters
 
 
 def _rows_of(X, rows: np.ndarray):
