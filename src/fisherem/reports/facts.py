@@ -11,7 +11,7 @@ import sklearn
 from ..em.stopping import STOPPING
 from ..estimators import FisherEM, SparseFisherEM
 from ..model.dlm import resolve
-from .summary import model_words
+from .summary import model_words, noise_words, scale_words
 from .text import clean, integer
 
 __all__ = ["facts", "made_by_selected"]
@@ -33,11 +33,13 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
 
     `n` rows are shown on the page and `p` variables were fitted; `words` says what the rows and the columns are called.
     """
-    dlm, why = resolve(model.model_), model_words(model)
+    dlm, why, scaling = resolve(model.model_), model_words(model), scale_words(model)
     found = [
         ("Method", _method(model)),
         ("Model", f"{dlm.name} — {dlm.paper_name}" + (f"; {why}" if why else "")),
         ("Means", _MEANS[model.means]),
+        ("Noise", noise_words(model)),
+        *([("Scaling", scaling)] if scaling else []),
         ("Discriminant", str(model.discriminant)),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),

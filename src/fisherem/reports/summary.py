@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._utils.wording import count, listed
 from ..selection.roles import ROLES
 from .criteria import criterion_values
 
-__all__ = ["criteria_table", "labels_table", "model_words", "role_counts", "summary", "variables_table"]
+__all__ = [
+    "criteria_table", "labels_table", "model_words", "noise_words", "role_counts", "scale_words", "summary",
+    "variables_table",
+]  # fmt: skip
 
 # What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
 _COMPARED_BY = {
@@ -46,6 +50,8 @@ def criteria_table(model) -> pd.DataFrame:
     row = {
         "n_clusters": len(model.weights_),
         "model": model.model_,
+        "noise_factors": getattr(model, "noise_factors_", 0),
+        "scale": getattr(model, "scale_", "none"),
         "method": getattr(model, "method", "dense"),
         "sparsity": getattr(model, "sparsity", 1.0),
         "log_likelihood": model.log_likelihood_,
@@ -75,6 +81,41 @@ def model_words(model) -> str:
     return f"chosen over {other['model']}: {values}"
 
 
+# Numbers of factors that are named: all that are ever tried.
+_MOST_NUMBERS = 8
+
+
+def noise_words(model) -> str:
+    """What the noise outside the axes is like, as in "1 common factor, chosen by BIC from 0, 1, 2"."""
+    m, p = getattr(model, "noise_factors_", 0), len(model.loadings_)  # files of earlier versions have no factors
+    shape = count(m, "common factor") if m else "no common factors"
+    if m >= p - 1 > 0:
+        shape = f"any covariance ({count(m, 'factor')})"
+    records = getattr(model, "noise_choice_", [])
+    if len(records) < 2:
+        return f"{shape}, as given" if m else shape
+    tried = listed([record["n_factors"] for record in records], _MOST_NUMBERS, quoted=False)
+    fitted = {record["n_factors"]: record["bic"] for record in records if "bic" in record}
+    against = f": BIC {fitted[m]:.1f} against {fitted[0]:.1f} without" if m and {0, m} <= set(fitted) else ""
+    return f"{shape}, chosen by BIC from {tried}{against}"
+
+
+def scale_words(model) -> str:
+    """How the estimator scaled the columns, and what was tried; "" if it left them as they were given."""
+    done = {"none": "columns as they are", "standardise": "columns standardised"}
+    kept = getattr(model, "scale_", "none")
+    records = {record["scale"]: record for record in getattr(model, "scale_choice_", [])}
+    if not records:
+        automatic = getattr(model, "scale", "none") == "auto"
+        alike = "columns as they are: their standard deviations are the same"
+        return done[kept] if kept != "none" else alike if automatic else ""
+    raw, standardised = records["none"], records["standardise"]
+    return (
+        f"{done[kept]}, chosen: BIC {standardised['bic']:.1f} standardised and {raw['bic']:.1f} raw, "
+        f"halves of the rows agree by {standardised['agreement']:.2f} and {raw['agreement']:.2f}"
+    )
+
+
 def role_counts(model) -> dict[str, int]:
     """How many variables have each role; empty for a fit that selects none."""
     roles = getattr(model, "roles_", None)
@@ -94,6 +135,10 @@ def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
         "sizes": np.bincount(model.labels_, minlength=len(model.weights_)).tolist(),
         "model": model.model_,
         "model_choice": model_words(model),
+        "noise_factors": int(getattr(model, "noise_factors_", 0)),
+        "noise_choice": noise_words(model),
+        "scale": getattr(model, "scale_", "none"),
+        "scale_choice": scale_words(model),
         "method": getattr(model, "method", "dense"),
         "sparsity": np.asarray(getattr(model, "sparsity", 1.0)).tolist(),
         "variables": [str(names[j]) for j in order],
