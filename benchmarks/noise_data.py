@@ -1,4 +1,4 @@
-"""The data of benchmarks/noise.py: a few variables that carry groups among many that carry nothing.
+"""The data of benchmarks/noise.py and factors.py: a few variables that carry groups among many that carry nothing.
 
 Each maker gives (X, y, how many of the first columns are real, or None where nobody knows).
 """
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
+from search import correlated
 from sklearn.datasets import load_breast_cancer
 
 from fisherem import datasets
 
-__all__ = ["QUICK", "SEEDS", "SEPARATION", "SERIES", "TABLES", "WIDE", "table"]
+__all__ = ["MEANS", "QUICK", "SEEDS", "SEPARATION", "SERIES", "TABLES", "WIDE", "table", "with_factors"]
 
 # Not used by anyone while the rules of the package were made.
 SEEDS, DRAWS = (70, 71, 72), tuple(range(700, 720))
@@ -57,6 +58,27 @@ def wide(p: int, seed: int, factor: float = 0.0, shares=(1 / 3, 1 / 3, 1 / 3), n
 def simulation(n: int, seed: int):
     """The paper's simulation (section 4.1): the first 5 of 25 variables carry three groups on a line."""
     return *datasets.simulate(n, 1.7, random_state=seed), 5
+
+
+# Three groups on the first 5 of 25 variables: means in a plane and groups of 50, 30 and 20%, or on a line and equal.
+MEANS: dict[str, Callable] = {
+    "in a plane": lambda n, seed: correlated(seed, neighbours=0, factor=0, n=n),
+    "on a line": lambda n, seed: datasets.simulate(n, 1.7, random_state=seed),
+}
+
+
+def with_factors(means: str, n: int, share: float, m: int, seed: int):
+    """Three groups; m common factors have this share of the variance of the 20 noise variables.
+
+    The first factor has equal loadings on all of them, as size or brightness has; the signs of the others are random.
+    """
+    X, y = MEANS[means](n, seed)
+    rng = np.random.default_rng([seed, m])
+    noise = X[:, 5:]
+    signs = rng.choice([-1, 1], size=(m, noise.shape[1]))
+    signs[:1] = 1
+    X[:, 5:] = np.sqrt(1 - share) * noise + np.sqrt(share / m) * rng.normal(size=(n, m)) @ signs
+    return X, y, 5
 
 
 def expression(name: str, step: int, seed: int):
