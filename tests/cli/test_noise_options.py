@@ -1,0 +1,77 @@
+"""The options of `fisherem fit` for the noise and the scaling, as their users meet them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from fisherem import FisherEM, SparseFisherEM, load
+from fisherem.cli import main
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Two groups on the first three of ten variables; the rest shares a factor; the columns differ in their units."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 10))
+    X[:, 3:] = 0.7 * X[:, 3:] + 0.7 * rng.normal(size=(200, 1))
+    X[:, :3] += 4.0 * (np.arange(200) % 2)[:, None]
+    return pd.DataFrame(X * np.geomspace(1, 300, 10), columns=[f"v{j}" for j in range(10)])
+
+
+@pytest.fixture
+def table(rows, tmp_path):
+    path = tmp_path / "table.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.output
+
+
+def test_the_number_of_factors_is_chosen_and_told(table, tmp_path):
+    words = " ".join(run("fit", table, "-k", 2, "-o", tmp_path / "out").split())
+    assert "noise 1 common factor, chosen by BIC from 0, 1, 2, 4, 9: BIC" in words
+    assert "scaling" not in words  # the note says that the columns were standardised
+    criteria = pd.read_csv(tmp_path / "out" / "criteria.csv")
+    assert criteria.loc[0, "noise_factors"] == 1
+
+
+@pytest.mark.parametrize("given", [0, 2])
+def test_a_number_of_factors_can_be_given(table, tmp_path, given):
+    out = tmp_path / "out"
+    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--method", "dense", "--noise-factors", given, "--json"))
+    assert found["noise_factors"] == given
+    assert load(out / "model.skops")[-1].noise_factors_ == given
+
+
+@pytest.mark.parametrize("given", ["-1", "1.5", "many", ""])
+def test_a_number_of_factors_that_is_none(table, given):
+    message = run("fit", table, "-k", 2, "--noise-factors", given, code=2)
+    assert f"{given!r} is not a number of factors: give 0, 1, 2, ... or auto" in " ".join(message.split())
+
+
+def test_auto_scale_gives_raw_columns_to_the_estimator(table, rows, tmp_path):
+    out = tmp_path / "out"
+    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--auto-scale", "--json"))
+    direct = SparseFisherEM(2, scale="auto", random_state=0).fit(rows)
+    assert found["scale"] == direct.scale_ == "standardise"
+    assert found["bic"] == pytest.approx(direct.bic_)
+    model = load(out / "model.skops")
+    assert isinstance(model, FisherEM)  # no scaler before it: it takes raw rows
+    np.testing.assert_array_equal(model.predict(rows), direct.labels_)
+    words = " ".join(run("fit", table, "-k", 2, "-o", out, "--auto-scale").split())
+    assert "scaling columns standardised, chosen: BIC" in words
+    assert "columns were" not in words
+
+
+@pytest.mark.parametrize("other", ["--scale", "--no-scale"])
+@pytest.mark.parametrize("first", [True, False])
+def test_auto_scale_stands_alone(table, other, first):
+    given = ("--auto-scale", other) if first else (other, "--auto-scale")
+    assert "leave out --scale and --no-scale" in run("fit", table, "-k", 2, *given, code=2)
