@@ -56,13 +56,13 @@ INSIDE = {
         "verdict_search", "search", "search_tables", "select_variables", "stability", "comparison",
     ],
     "model_selection.how_many": [
-        "transforms", "partition_values", "candidates", "halves", "evidence", "rules", "verdict", "saying", "shortening",
+        "transforms", "partition_values", "one_or_two", "candidates", "halves", "evidence", "rules", "verdict", "saying", "shortening",
         "gathering",
     ],
     "plots": ["style", "projection", "variables", "search", "stability", "selection", "merging", "maps"],
     "reports": [
         "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
-        "how_chosen", "how_many", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
+        "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
         "image_content", "image", "writers",
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],

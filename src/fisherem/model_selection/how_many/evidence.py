@@ -43,6 +43,7 @@ class Evidence:
     candidates : by K, every partition that was found.
     halves : by K, of the best candidate.
     spiked : the share of columns in which one value is frequent.
+    one_group : the p-value of one group against two; nan where it was not computed.
     """
 
     n: int
@@ -50,6 +51,7 @@ class Evidence:
     candidates: dict[int, list[Candidate]] = field(default_factory=dict)
     halves: dict[int, Halves] = field(default_factory=dict)
     spiked: float = 0.0
+    one_group: float = float("nan")
 
     def add(self, candidate: Candidate) -> None:
         """One more partition."""

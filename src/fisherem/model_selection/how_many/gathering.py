@@ -13,9 +13,10 @@ from sklearn.utils import check_random_state
 
 from ..._utils.parallel import run_tasks
 from ..checkpoints import Store
-from .candidates import COLUMNS, MERGED, POWERS, Candidate, Data, fit_candidate
+from .candidates import COLUMNS, MERGED, POWERS, Candidate, Data, fit_candidate, kept
 from .evidence import Evidence, Halves
 from .halves import half_record, halves_of
+from .one_or_two import one_group_p_value
 from .partition_values import partition_c
 from .transforms import TRANSFORMS, one_group_powers
 
@@ -63,6 +64,13 @@ def gather(plan: Plan, data: Data, store: Store, bar, evidence: Evidence) -> Ite
     for K, halves in _halves(plan, data, store, bar, evidence):
         evidence.halves[K] = halves
         yield evidence
+    bar.add(1)
+    record = kept(
+        store, f"one group {plan.seed}", lambda: {"p_value": one_group_p_value(data.values, data.weights, plan.seed)}
+    )
+    evidence.one_group = record["p_value"]
+    bar.step("one group against two")
+    yield evidence
 
 
 def _waves(plan: Plan, evidence: Evidence, n: int) -> Iterator[list[int]]:

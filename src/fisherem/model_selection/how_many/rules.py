@@ -22,6 +22,8 @@ __all__ = ["RULES", "Rule", "largest", "largest_above"]
 Values = dict[int, float]
 # Tibshirani and Walther (2005) take the largest K with a prediction strength of at least this.
 _STRONG = 0.8
+# One group is refused at this p-value, the smallest that nineteen draws can give.
+_SIGNIFICANT = 0.05
 # A line through fewer points says nothing of its slope.
 _LEAST_POINTS = 4
 
@@ -92,6 +94,11 @@ def _slope(evidence: Evidence) -> Values:
     return {K: likelihoods[K] - 2 * slope * parameters[K] for K in numbers}
 
 
+def _one_or_two(evidence: Evidence) -> Values:
+    p_value = evidence.one_group
+    return {1: p_value, 2: 1 - p_value} if np.isfinite(p_value) else {}
+
+
 def _agreement(evidence: Evidence) -> Values:
     return {K: halves.agreement for K, halves in evidence.halves.items()}
 
@@ -124,6 +131,8 @@ def _rules() -> list[Rule]:
              _of_partition("micl"), largest),
         Rule("groups", "gain over one group", "of overlapping groups without skew; at most 0 where one group is enough",
              "partition", _groups_at_all, largest),
+        Rule("one_or_two", "one group against two", "p-value of one Gaussian group, from tables drawn from it", "rows",
+             _one_or_two, lambda values: (2 if values[1] <= _SIGNIFICANT else 1) if values else None),
         Rule("agreement", "agreement of halves", "adjusted Rand index of fits to two halves of the rows", "rows",
              _agreement, largest),
         Rule("strength", "prediction strength", "the largest K at which every group holds together on the other half",

@@ -77,6 +77,11 @@ def _reasons(evidence: Evidence, decision: Decision):
         yield "The likelihood asks for groups, but none of them come back when only half of the rows are seen."
     for K in shown[:4]:
         yield _reason(evidence, K)
+    if np.isfinite(evidence.one_group):
+        yield (
+            f"Two groups explain more than in {1 - evidence.one_group:.0%} of tables of one group with the same "
+            f"correlations (p = {evidence.one_group:.2f})."
+        )
     if decision.degree == NOT_DECIDED and evidence.spiked > _WORTH_SAYING:
         yield (
             f"In {evidence.spiked:.0%} of the columns one value is frequent (zeros, saturated pixels): C cannot judge "
