@@ -56,7 +56,7 @@ def test_bic_knows_the_model():
         truth = MODELS[name]
         sample = datasets.simulate_dlm(name, random_state=1)
         estimator = FisherEM(noise_factors=0, random_state=0)
-        search = ModelSearch(estimator, n_clusters=[4], models=TABLE_1, n_init=1, n_jobs=1)
+        search = ModelSearch(estimator, n_clusters=[4], models=list(TABLE_1), criterion="bic", n_init=1, n_jobs=1)
         search.fit(sample.X)
         found = MODELS[search.best_params_["model"]]
         difference = abs(found.n_parameters(4, 20, 3) - truth.n_parameters(4, 20, 3))
