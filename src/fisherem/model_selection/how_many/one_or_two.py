@@ -24,7 +24,7 @@ __all__ = ["one_group_p_value"]
 # Tables drawn from the one-group model: the smallest p-value is 1/20.
 _DRAWS = 19
 # k-means runs from each start, and rounds of selecting variables and clustering on them.
-_RUNS, _ROUNDS = 2, 2
+_RUNS, _ROUNDS = 2, 3
 # Share of the mean variance that is added before the metric of a start is inverted.
 _SHRINKAGE = 0.1
 # Tables with more values than this would take longer than the search itself.
@@ -54,10 +54,11 @@ def one_group_p_value(values: np.ndarray, weights: np.ndarray, seed: int) -> flo
 
 
 def _explained(scores: np.ndarray, rng: np.random.RandomState) -> float:
-    """The largest C of two groups that k-means finds: on the columns, and in the metric that shrinks common factors."""
+    """The largest C of two groups that k-means finds: on the columns, in the metric that shrinks common factors, and
+    without the first of them."""
     best = -np.inf
     weights, costs = np.ones(len(scores)), np.zeros(scores.shape[1])
-    for start in (scores, _shrunk(scores)):
+    for start in (scores, _shrunk(scores), _without_factor(scores)):
         labels = _two_means(start, rng)
         for _ in range(_ROUNDS):
             found = partition_c(Transformed(scores, costs), labels, weights, 1)
@@ -80,3 +81,9 @@ def _shrunk(Z: np.ndarray) -> np.ndarray:
     u, singular, _ = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
     variances = singular**2 / len(Z)
     return u * (singular / np.sqrt(variances + _SHRINKAGE * max(variances.sum(), 1e-300) / Z.shape[1]))
+
+
+def _without_factor(Z: np.ndarray) -> np.ndarray:
+    """Rows without their first principal component."""
+    u, singular, v = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
+    return (u[:, 1:] * singular[1:]) @ v[1:]
