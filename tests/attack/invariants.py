@@ -5,7 +5,7 @@ import numpy as np
 __all__ = ["check_fit"]
 
 
-def check_fit(model, X) -> None:
+def check_fit(model, X, weights=None) -> None:
     """Labels in range, probabilities, orthonormal loadings, and the same answers for the rows of the fit."""
     K = len(model.weights_)
     assert model.labels_.dtype == np.int64
@@ -18,5 +18,8 @@ def check_fit(model, X) -> None:
     d = model.loadings_.shape[1]
     np.testing.assert_allclose(model.loadings_.T @ model.loadings_, np.eye(d), atol=1e-8)
     assert np.isfinite([model.bic_, model.log_likelihood_]).all()
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    np.testing.assert_allclose(model.bic(X), model.bic_, rtol=1e-6, atol=1e-6)
+    assert np.isfinite(model.means_).all()
+    # a row on the border between two groups may fall to either side by rounding
+    border = np.sort(posteriors, axis=1)[:, -2] > 0.5 - 1e-6 if K > 1 else np.zeros(len(posteriors), bool)
+    np.testing.assert_array_equal(np.asarray(model.predict(X))[~border], model.labels_[~border])
+    np.testing.assert_allclose(model.bic(X, weights), model.bic_, rtol=1e-6, atol=1e-6)

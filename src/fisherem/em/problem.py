@@ -56,6 +56,7 @@ class Problem:
     prior: SpatialPrior | None = None  # rows that lie near each other tend to the same group
     metric: NoiseMetric | None = None  # of a noise with factors; `states` know the rows' norms in it
     whitened: WhitenedScatter | None = None  # S in that metric
+    shift: np.ndarray | float = 0.0  # p: what coordinates in the row space lack beside the centre (its rounding)
     unit: float = 1.0  # the power of two that all rows were divided by before they came here
 
     @property
@@ -215,7 +216,7 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior) -> Proble
     if weights is not None:
         _check_reach(rows.gather(states, "squared_norms"))
     lightest = 1.0 if weights is None else float(weights[weights > 0].min())
-    given = rows
+    given, shift = rows, 0.0 if not moments.wide else mean
     share = _ridge_for(ridge, float(second.weight), rows.p)
     if moments.wide:
         rows, states, scatter, mean = _rotate(rows, mean, second.weight, share)
@@ -223,7 +224,8 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior) -> Proble
         covariance = second.cross / second.weight - np.outer(mean, mean)
         scatter = DenseScatter(covariance, share)
     centre, constant = moments.centre, moments.constant
-    return Problem(rows, scatter, states, float(second.weight), mean, centre, constant, lightest, given, prior)
+    n = float(second.weight)
+    return Problem(rows, scatter, states, n, mean, centre, constant, lightest, given, prior, shift=shift)
 
 
 def _check_reach(squared_norms: np.ndarray) -> None:

@@ -213,10 +213,12 @@ def adopt(estimator, fitted: Fitted):
     estimator.weights_ = density.proportions
     estimator.centre_ = problem.centre * scales
     # what prediction uses: with an offset of 1e15, means and centre would leave no digits of their difference
-    estimator.row_centre_, estimator.row_means_ = problem.centre, _means(problem, solution, loadings)
+    estimator.row_centre_, estimator.row_means_ = problem.centre, _means(problem, solution, loadings) + problem.shift
     means = estimator.row_means_ + problem.centre
     estimator.means_ = means * scales
-    estimator.group_means_ = (problem.scatter.to_variables(solution.means.T).T + problem.centre) * scales
+    estimator.group_means_ = (
+        problem.scatter.to_variables(solution.means.T).T + problem.shift + problem.centre
+    ) * scales
     estimator.latent_means_ = means @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises

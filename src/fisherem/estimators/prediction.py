@@ -147,7 +147,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
             far = np.flatnonzero(np.isnan(rows.gather(states, "posteriors")).any(axis=0))
         if not len(far):
             return far, np.zeros((0, len(self.weights_)))
-        offsets = (rows.take(far).astype(float) / _FAR) - rows.centre / _FAR
+        largest = np.finfo(float).max  # dividing by the scales may have gone beyond it
+        offsets = np.clip(rows.take(far).astype(float), -largest, largest) / _FAR - rows.centre / _FAR
         exponents = np.frexp(np.abs(offsets).max(axis=1))[1]
         near = ArrayRows(np.ldexp(offsets, (_NEAR_EXPONENT - exponents)[:, None]), n_jobs=1)
         there = near.states()

@@ -23,8 +23,14 @@ def rescaled(table: Any, scales: np.ndarray | None) -> Any:
         divided.names = table.names
         return divided
     if isinstance(table, np.ndarray):
-        return table / scales.astype(table.dtype)
+        return _quotient(table, scales.astype(table.dtype))
     return _DividedRows(table, scales)
+
+
+def _quotient(rows: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """rows / scales; what is too far away for a number becomes infinite without a warning, and prediction knows it."""
+    with np.errstate(over="ignore"):
+        return rows / scales
 
 
 def in_unit(table: Any, unit: float) -> Any:
@@ -40,7 +46,7 @@ class _Divided:
 
     def transform(self, X):
         """X / scales."""
-        return np.asarray(X) / self.scales
+        return _quotient(np.asarray(X), self.scales)
 
 
 class _DividedRows:
@@ -51,4 +57,4 @@ class _DividedRows:
         self.shape, self.dtype = rows.shape, rows.dtype
 
     def __getitem__(self, index):
-        return np.asarray(self.source[index]) / self.scales
+        return _quotient(np.asarray(self.source[index]), self.scales)
