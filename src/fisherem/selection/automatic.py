@@ -95,6 +95,7 @@ class _Run:
         """Partitions, and what all variables that differ make of each; of k-means runs only that."""
         runs = [] if self.trusted else self.pool.kmeans()
         others = self.pool.sparse_kmeans() + self._behind_a_factor()
+        others += [] if self.trusted else self.pool.linked_kmeans()
         for labels, climb in [(one, True) for one in runs] + [(one, False) for one in others]:
             wider = all_that_differ(self.problem, self.spec, labels, self.spec.n_clusters - 1)
             if not climb or wider is None:

@@ -33,6 +33,8 @@ _TRUST_RUNS, _DRAWS, _TRUST_ITERATIONS = 2, 4, 30
 _TRUST_ROWS = 600
 # k-means runs where it is lost: some of many land near the groups, and the alternation climbs from there.
 _RUNS = 30
+# Numbers of variables that go together to be tried, where there are this many times as many, and k-means runs on each.
+_LINKED, _LINKED_SHARE, _LINKED_RUNS = (10, 30, 100), 3, 5
 # Partitions that agree more than this (adjusted Rand index) are one.
 _SAME = 0.95
 
@@ -95,6 +97,28 @@ class Pool:
         found: list[np.ndarray] = []
         for Z in (self._rows, _without_factor(self._rows)):
             for labels in sparse_partitions(Z, self.n_clusters, self.rng):
+                if not same_partition(labels, found):
+                    found.append(labels)
+        return [self._spread(labels) for labels in found]
+
+    def linked_kmeans(self) -> list[np.ndarray]:
+        """Distinct partitions of k-means on the variables that go together with most others, of many.
+
+        Variables that carry the same groups are correlated, those that carry nothing only by chance. The sum of a
+        variable's squared correlations with all others takes one product with the rows' inner products.
+        """
+        found: list[np.ndarray] = []
+        for Z in (self._rows, _without_factor(self._rows)):
+            deviations = np.sqrt((Z**2).sum(axis=0))
+            Z = Z / np.where(deviations > 0, deviations, 1.0)
+            linked = np.einsum("np,np->p", Z, (Z @ Z.T) @ Z)
+            order = np.argsort(-linked, kind="stable")
+            for m in _LINKED:
+                if _LINKED_SHARE * m > Z.shape[1]:
+                    break
+                seed = int(self.rng.randint(np.iinfo(np.int32).max))
+                columns = np.ascontiguousarray(self._rows[:, np.sort(order[:m])])
+                labels = KMeans(self.n_clusters, n_init=_LINKED_RUNS, random_state=seed).fit(columns).labels_
                 if not same_partition(labels, found):
                     found.append(labels)
         return [self._spread(labels) for labels in found]
