@@ -21,6 +21,28 @@ def _clusters(ctx, param, value):
     return value if value == "auto" else cluster_range(ctx, param, value)
 
 
+stability_option = click.option(
+    "--stability", "n_refits", type=click.IntRange(2), metavar="N",
+    help="Fit N times more, to random halves of the rows, and say how often each row's group and each variable came "
+    "back; 20 is a start.",
+)  # fmt: skip
+
+
+def _stability(model, table, X, n_refits: int | None, seed: int, jobs: int | None, silent: bool):
+    """What comes back on other rows, with the number of groups of the fit; None where it was not asked for."""
+    if n_refits is None:
+        return None
+    if len(model.weights_) == 1:
+        table.notes.append("--stability was left out: a single group always comes back")
+        return None
+    from ..model_selection.stability import stability
+
+    return stability(
+        model, X, n_subsamples=n_refits, fitted=model, random_state=seed, n_jobs=jobs,
+        progress=False if silent else "auto",
+    )  # fmt: skip
+
+
 def _estimator(method: str, **parameters):
     from ..estimators import FisherEM, SparseFisherEM
 
@@ -39,10 +61,11 @@ def _estimator(method: str, **parameters):
               help="Model; auto chooses among those with a common noise.")  # fmt: skip
 @noise_option
 @auto_scale_option
+@stability_option
 @fit_options
 @friendly
 def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, noise_factors, auto_scale,
-        scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+        n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
     if auto_scale and click.get_current_context().get_parameter_source("scale") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--auto-scale tries both: leave out --scale and --no-scale")
@@ -53,7 +76,8 @@ def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, n
     one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, noise_factors=noise_factors,
                      scale="auto" if auto_scale else "none", n_init=n_init, random_state=seed, n_jobs=jobs,
                      memory=memory).fit(X)  # fmt: skip
-    finish(output, one, one, table, X, scaler, as_json, quiet)
+    sure = _stability(one, table, X, n_refits, seed, jobs, quiet or as_json)
+    finish(output, one, one, table, X, scaler, as_json, quiet, sure)
 
 
 @click.command()
@@ -69,10 +93,11 @@ def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, n
 @click.option("--fewest", is_flag=True, help="Take the fewest variables that are nearly as good as the best list.")
 @click.option("--joint", is_flag=True, help="Follow the sparsity path of every model.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
+@stability_option
 @fit_options
 @friendly
-def search(data, id_column, label_column, drop, comma, clusters, models, criterion, fewest, joint, checkpoint, scale,
-           method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+def search(data, id_column, label_column, drop, comma, clusters, models, criterion, fewest, joint, checkpoint,
+           n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Choose the number of groups for the table DATA, and say how sure that is."""
     from ..model_selection.search import ModelSearch
 
@@ -85,4 +110,7 @@ def search(data, id_column, label_column, drop, comma, clusters, models, criteri
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, fewest_variables=fewest, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
     ).fit(X)  # fmt: skip
-    finish(output, found, found.best_estimator_, table, X, scaler, as_json, quiet)
+    best = found.best_estimator_
+    # an interrupted search writes what it has, and no more
+    sure = _stability(best, table, X, None if found.interrupted_ else n_refits, seed, jobs, quiet or as_json)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure)

@@ -10,10 +10,12 @@ import click
 
 from .common import StoppedError
 
-__all__ = ["check_file", "check_folder", "finish", "print_summary", "scores_of"]
+__all__ = ["check_file", "check_folder", "finish", "print_summary", "scores_of", "verdict_record"]
 
 # Variables that the terminal lists: two or three lines of names.
 _MOST_VARIABLES = 12
+# Rows that it lists: those whose groups come back least often.
+_MOST_SHAKY = 8
 
 
 def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
@@ -29,19 +31,17 @@ def check_file(path: Path) -> None:
     check_folder(path.parent, [path.name])
 
 
-def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool) -> None:
+def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
+    from ..reports.stability import stability_record
     from ..reports.summary import summary
     from ..reports.writers import write_all
 
-    write_all(folder, fitted, model, table, X, scaler)
+    write_all(folder, fitted, model, table, X, scaler, stability)
     result = summary(model, table.names, folder, scores_of(table.labels, model))
-    verdict = None if fitted is model else getattr(fitted, "verdict_", None)
-    if verdict is not None:
-        result["verdict"] = {
-            "n_clusters": verdict.n_clusters, "degree": verdict.degree, "runners_up": list(verdict.runners_up),
-            "text": verdict.text,
-        }  # fmt: skip
+    result |= {} if fitted is model else verdict_record(fitted)
+    result["certainty"] = _certainty(model, X)
+    result["stability"] = None if stability is None else stability_record(stability, table.ids)
     result["interrupted"] = bool(getattr(fitted, "interrupted_", False)) if fitted is not model else False
     if as_json:
         click.echo(json.dumps(result))
@@ -49,6 +49,28 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
         print_summary(result, table.notes)
     if result["interrupted"]:
         raise StoppedError(f"interrupted: the files in {folder} rest on the fits that were done")
+
+
+def verdict_record(search) -> dict[str, dict]:
+    """{"verdict": ...} of a search as plain values; nothing where a criterion has chosen."""
+    verdict = getattr(search, "verdict_", None)
+    if verdict is None:
+        return {}
+    return {"verdict": {
+        "n_clusters": verdict.n_clusters, "degree": verdict.degree, "runners_up": list(verdict.runners_up),
+        "text": verdict.text,
+    }}  # fmt: skip
+
+
+def _certainty(model, X) -> dict:
+    """Whether the posteriors of the rows say how sure their groups are: "saturated" if not, and why."""
+    import numpy as np
+
+    from ..reports.certainty import certainty
+
+    mean = float(np.asarray(model.predict_proba(X)).max(axis=1).mean())
+    found = certainty(mean, len(model.weights_), *X.shape)
+    return {"mean_posterior": found.mean, "saturated": found.saturated, "text": found.text}
 
 
 def scores_of(labels, model) -> dict[str, float] | None:
@@ -100,6 +122,29 @@ def _roles(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {role}" for role, count in counts.items() if count) + " (roles.csv says which and why)"
 
 
+def _how_sure(result: dict) -> list[tuple[str, str]]:
+    """What came back on other rows, or that posteriors do not tell."""
+    from .._utils.wording import count, listed
+
+    found = result["stability"]
+    if found is None:
+        if not result["certainty"]["saturated"]:
+            return []
+        remedy = "--stability 20 shows which groups and variables come back on other rows."
+        return [("how sure", f"{result['certainty']['text']} {remedy}")]
+    refits = f"{count(found['n_refits'], 'refit')} on {found['fraction']:.0%} of the rows"
+    rows = f"in their group again in {found['rows']:.0%} of {refits} (adjusted Rand index {found['agreement']:.2f})"
+    if found["n_shaky"]:
+        names = listed(found["shaky_rows"], _MOST_SHAKY, quoted=False)
+        rows += f"; {found['n_shaky']} in fewer than {found['threshold']:.0%}: {names}"
+    lines = [("rows", rows)]
+    if len(found["variables"]) < result["n_variables"]:
+        shares = sorted(found["variables"].items(), key=lambda item: -item[1])
+        texts = [f"{name} {share:.0%}" for name, share in shares]
+        lines.append(("selected again", listed(texts, _MOST_VARIABLES, quoted=False)))
+    return lines
+
+
 def _lines(result: dict) -> list[tuple[str, str]]:
     from rich.markup import escape
 
@@ -121,6 +166,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
         ("criteria", "  ".join(criteria)),
         ("iterations", f"{result['n_iter']}, {ended}"),
     ]
+    lines += _how_sure(result)
     if result["scores"]:
         scores = result["scores"]
         lines.append(("known classes", f"accuracy {scores['accuracy']:.3f}  ARI {scores['ari']:.3f}"))

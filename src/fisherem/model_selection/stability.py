@@ -21,7 +21,6 @@ from .._utils.wording import column_name
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from .scoring import best_matching, contingency
-from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
 
@@ -162,7 +161,8 @@ def stability(
     n_subsamples : int, default=50
         The number of refits.
     fraction : float in (0, 1), default=0.5
-        Share of the rows in a subsample; the bound on false selections assumes one half.
+        Share of the rows in a subsample; the bound on false selections assumes one half. Of a table in a file it is as
+        much as the memory budget allows.
     fitted : estimator, optional
         The estimator fitted to X, where there is one; by default it is fitted here. What comes back is counted
         against its groups and its selection.
@@ -188,6 +188,8 @@ def stability(
     rng = check_random_state(random_state)
     n = _num_samples(X)
     size = int(np.floor(fraction * n))
+    if hasattr(X, "memory"):  # a table in a file: every process holds its subsample, and makes a copy or two of it
+        size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
     full = clone(estimator).fit(X) if fitted is None else fitted
     if not hasattr(full, "support_"):
         raise TypeError(f"{type(estimator).__name__} has no support_ after fit: it selects no variables")
@@ -223,7 +225,7 @@ def stability(
         failures=failures,
         row_frequencies=came_back / len(results),
         labels=reference,
-        fraction=float(fraction),
+        fraction=size / n,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..model_selection.how_many.verdict import NOT_DECIDED, Verdict
 from ..model_selection.merging import merge_tree
 from .text import clean, number
 
-__all__ = ["RuleRow", "VerdictPart", "joins_of", "verdict_of"]
+__all__ = ["RuleRow", "VerdictPart", "in_words", "joins_of", "verdict_of"]
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,33 @@ class VerdictPart:
     rules: list[RuleRow]
 
 
-def verdict_of(search) -> VerdictPart | None:
-    """The page's account of a search's verdict; None where a criterion has chosen."""
+def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictPart | None:
+    """The page's account of a search's verdict; None where a criterion has chosen.
+
+    `words` are what the rows and the columns are called on the page.
+    """
     verdict: Verdict | None = getattr(search, "verdict_", None)
     if verdict is None:
         return None
     table = verdict.rules
     numbers = [int(K) for K in table.columns if isinstance(K, (int, np.integer))]
     return VerdictPart(
-        headline=clean(verdict.headline, 300),
+        headline=clean(in_words(verdict.headline, words), 300),
         degree=verdict.degree,
         undecided=verdict.degree == NOT_DECIDED,
-        reasons=[clean(text, 600) for text in verdict.reasons],
-        cautions=[clean(text, 600) for text in verdict.cautions],
+        reasons=[clean(in_words(text, words), 600) for text in verdict.reasons],
+        cautions=[clean(in_words(text, words), 600) for text in verdict.cautions],
         numbers=numbers,
         chosen=verdict.n_clusters,
         rules=[_rule(row, numbers) for _, row in table.iterrows()],
     )
+
+
+def in_words(text: str, words: tuple[str, str]) -> str:
+    """A sentence about rows and columns, with the page's words for them."""
+    for plain, own in zip(("rows", "columns"), words, strict=True):
+        text = re.sub(rf"\b{plain}\b", own, text)
+    return text
 
 
 def _rule(row, numbers: list[int]) -> RuleRow:

@@ -9,9 +9,11 @@ import numpy as np
 
 from ..plots.maps import scale_bar
 from . import rows
+from .certainty import Certainty, certainty
 from .criteria import CriterionRow, criteria
 from .facts import facts, made_by_selected
 from .how_chosen import Search, search_of
+from .how_many import VerdictPart, joins_of, verdict_of
 from .image_pictures import Spectra, reduce_map
 from .table_content import page_date
 from .text import clean, integer, number
@@ -63,6 +65,7 @@ class ImageContent:
     names: list[str]
     groups: rows.Groups
     n_doubts: int
+    certainty: Certainty
     maps: Maps
     spectra: Spectra
     bands: list[Band]
@@ -70,6 +73,8 @@ class ImageContent:
     criteria: list[CriterionRow]
     notes: list[str]
     search: Search | None
+    verdict: VerdictPart | None
+    joins: list[str]
     made_by_selected: bool
     usage: str
 
@@ -96,6 +101,7 @@ def build_image(found, *, title=None) -> ImageContent:
         names=[clean(name) for name in found.group_names],
         groups=rows.groups(posteriors, fitted.weights_),
         n_doubts=n_doubts,
+        certainty=certainty(float(posteriors.max(axis=1).mean()), K, n, found.cleaning.used_bands, ("pixel", "band")),
         maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size), _other(found, K)),
         spectra=_spectra(found),
         bands=_bands(found),
@@ -103,6 +109,8 @@ def build_image(found, *, title=None) -> ImageContent:
         criteria=criteria(fitted),
         notes=[*_notes(found.cleaning), *([] if found.normalisation is None else [str(found.normalisation)])],
         search=None if found.search is None else search_of(found.search),
+        verdict=None if found.search is None else verdict_of(found.search, ("pixels", "bands")),
+        joins=joins_of(posteriors) if found.search is not None else [],
         made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
     )
@@ -176,7 +184,7 @@ def _usage(found) -> str:
         [
             "from fisherem.images import segment",
             "",
-            f"found = segment({source}, {found.n_clusters}, {', '.join(options)})",
+            f"found = segment({source}, {_numbers(found)}, {', '.join(options)})",
             "found.labels  # rows x columns, -1 where masked",
             "found.posteriors  # rows x columns x groups",
             "found.bands_table()  # the selected bands",
@@ -184,3 +192,9 @@ def _usage(found) -> str:
             'found.save("out")  # maps, tables and this page',
         ]
     )
+
+
+def _numbers(found) -> str:
+    """The number of groups as `segment` was asked for it: a verdict also chooses the bands, so it is asked again."""
+    judged = found.search is not None and hasattr(found.search, "verdict_")
+    return repr(found.search.n_clusters) if judged else str(found.n_clusters)

@@ -41,7 +41,8 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
     title : str, optional
         The page's heading.
     stability : Stability, optional
-        The result of `fisherem.stability`.
+        The result of `fisherem.stability` for these rows: the page then says how often the group of each row and
+        each variable came back. It is what to look at where posteriors carry no information (more variables than rows).
     notes : sequence of str, optional
         What was done to the data before the fit, such as "columns were standardised".
 
@@ -112,6 +113,8 @@ def scatter_data(content: Content) -> dict:
         "covariances": [[[float(f"{v:.6g}") for v in row] for row in one] for one in content.covariances],
         "arrows": [{"name": name, "loadings": np.round(loadings, 4).tolist()} for name, loadings in content.arrows],
     }
+    if content.stability is not None and content.stability.back is not None:
+        data["cameBack"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
     if points.classes is not None:
         data["classes"] = points.classes
     return data

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..estimators import SparseFisherEM
 from . import inputs, rows
+from .certainty import Certainty, certainty
 from .criteria import CriterionRow, criteria, headline
 from .facts import facts, made_by_selected
 from .how_chosen import Search, search_of
@@ -60,6 +61,7 @@ class Content:
     profile: Profile
     doubts: list[rows.Doubt]
     n_doubts: int
+    certainty: Certainty
     agreement: rows.Agreement | None
     search: Search | None
     verdict: VerdictPart | None
@@ -90,6 +92,8 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
     posteriors = np.asarray(fitted.predict_proba(table.given))
     listed = variables(fitted, table, posteriors.argmax(axis=1), names)
     coordinates = np.asarray(fitted.transform(table.given)) if d else np.zeros((n, 0))
+    names_of_rows, known = inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)
+    support = np.asarray(fitted.support_)
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
         created=page_date(),
@@ -106,14 +110,15 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         headline=headline(fitted, None if search is None else search.criterion_),
         notes=inputs.note_list(notes),
         **_subspace(fitted, coordinates.shape[1], listed),
-        **_by_row(posteriors, coordinates, inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)),
+        **_by_row(posteriors, coordinates, names_of_rows, known),
+        certainty=certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p),
         groups=rows.groups(posteriors, fitted.weights_),
         variables=listed,
         profile=profile(fitted, table, names),
         search=None if search is None else search_of(search),
         verdict=None if search is None else verdict_of(search),
         joins=joins_of(posteriors),
-        stability=None if stability is None else stability_of(stability, np.asarray(fitted.support_)),
+        stability=None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known),
         roles=roles_of(fitted),
         made_by_selected=made_by_selected(fitted),
         usage=usage(fitted if search is None else search),

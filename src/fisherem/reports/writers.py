@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from sklearn.pipeline import make_pipeline
 
 from .._utils.atomic import output_folder
@@ -31,6 +32,7 @@ class Finished:
     table: Any  # the table that was read: ids, labels and notes
     X: Any  # the frame or the table in a file (n x p) that was fitted, scaled if it was
     scaler: Any = None  # the fitted scaler, or None
+    stability: Any = None  # the Stability of the fit, or None
 
 
 Writer = Callable[[Finished, Path], Any]
@@ -39,19 +41,33 @@ WRITERS: Register[Writer] = Register("output file")
 
 @WRITERS.add("labels.csv")
 def _labels(done: Finished, path: Path) -> None:
-    labels_table(done.model, done.X, done.table.ids).to_csv(path, index=False)
+    labels = labels_table(done.model, done.X, done.table.ids)
+    if done.stability is not None:
+        labels["came_back"] = done.stability.row_frequencies
+    labels.to_csv(path, index=False)
 
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
     X = done.X
-    variables_table(done.model, X.columns if hasattr(X, "columns") else X.names).to_csv(path, index=False)
+    _with_frequencies(
+        variables_table(done.model, X.columns if hasattr(X, "columns") else X.names), done, "selected"
+    ).to_csv(path, index=False)
 
 
 @WRITERS.add("roles.csv")
 def _roles(done: Finished, path: Path) -> None:
     if hasattr(done.model, "roles_"):
-        done.model.roles_.to_csv(path, index=False)
+        _with_frequencies(done.model.roles_, done, "role").to_csv(path, index=False)
+
+
+def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.DataFrame:
+    """The table (a row per variable) with the share of the refits that selected each, where there were refits."""
+    if done.stability is None:
+        return table
+    table = table.copy()
+    table.insert(list(table.columns).index(after) + 1, "came_back", done.stability.frequencies)
+    return table
 
 
 @WRITERS.add("criteria.csv")
@@ -73,19 +89,20 @@ def _model(done: Finished, path: Path) -> None:
 @WRITERS.add("report.html")
 def _report(done: Finished, path: Path) -> None:
     table = done.table
-    report(done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes)
+    report(done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes, stability=done.stability)
 
 
 WRITERS.seal()
 
 
-def write_all(folder, fitted, model, table, X, scaler=None) -> list[Path]:
+def write_all(folder, fitted, model, table, X, scaler=None, stability=None) -> list[Path]:
     """Every registered file of a fit, all or none of them; returns the paths.
 
     `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
-    `X` the frame that was fitted and `scaler` what it was scaled by.
+    `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what came back on other rows. With it,
+    labels.csv, variables.csv and roles.csv have a column came_back: the share of the refits.
     """
-    done = Finished(fitted, model, table, X, scaler)
+    done = Finished(fitted, model, table, X, scaler, stability)
     folder = Path(folder)
     with output_folder(folder) as new:
         for name, write in WRITERS.items():

@@ -215,6 +215,7 @@
     line("span", `${data.groups[data.group[i]].name}, posterior ${data.posterior[i].toFixed(3)}`);
     if (data.second[i] >= 0 && data.secondPosterior[i] >= 0.0005)
       line("span", `next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
+    if (data.cameBack) line("span", `came back in ${Math.round(100 * data.cameBack[i])}% of the refits`);
     if (data.classes && data.classes[i]) line("span", "class: " + data.classes[i]);
     tip.hidden = false;
     const box = svg.getBoundingClientRect(), around = figure.getBoundingClientRect();
