@@ -28,7 +28,7 @@ from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import Candidate, all_that_differ, alternate, fit_subset
 from .criterion import Partition, eigen, judge
 from .forward_backward import select
-from .pool import TRUST, Pool, same_partition
+from .pool import TRUST, TRUST_SHUFFLED, Pool, same_partition
 
 __all__ = ["fit_automatic", "fit_dense"]
 
@@ -188,8 +188,10 @@ def _found(problem: Problem, spec: Specification, model) -> Chosen:
     if spec.n_clusters == 1:
         return dense
     pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
+    labels = problem.rows.gather(dense.fit.states, "labels")
     with problem.rows.threads():
-        best = _Run(problem, spec, dense, pool, pool.trust() >= TRUST).best()
+        trusted = pool.trust() >= TRUST and pool.above_shuffled(labels) >= TRUST_SHUFFLED
+        best = _Run(problem, spec, dense, pool, trusted).best()
     return dense if best is None else _with(dense, best, model, problem, spec)
 
 
