@@ -63,9 +63,10 @@ bench-images: $(VENV)/installed
 bench-scale: $(VENV)/installed
 	$(BIN)/python benchmarks/scale.py
 
-# Noise variables, for docs/noise.md and its picture; goes on where it stopped.
+# Noise variables and correlated noise, for docs/noise.md, docs/correlated-noise.md and their pictures; goes on where it stopped.
 bench-noise: $(VENV)/installed
 	$(BIN)/python benchmarks/noise.py --publish
+	$(BIN)/python benchmarks/factors.py --publish
 
 clean:
 	rm -rf $(VENV) out build dist docs/_build docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache
