@@ -399,6 +399,8 @@ class SparseFisherEM(FisherEM):
             raise ValueError("sparsity='auto' needs means='latent': with full means every variable makes the groups")
         check_one_of("method", self.method, SPARSE_STEPS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
+        if self.start == "cold" and isinstance(self.sparsity, str) and self.sparsity == AUTO:
+            raise ValueError("start='cold' needs a number for sparsity: 'auto' finds the variables from Fisher-EM's groups")
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         check_flag("scale_penalty", self.scale_penalty)
 

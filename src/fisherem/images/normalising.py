@@ -44,7 +44,7 @@ class Normalisation:
     other: np.ndarray | None = None
 
     def __str__(self) -> str:
-        done = "each pixel was divided by its norm" if self.normalised else "pixels were used as they are"
+        done = "Each pixel was divided by its norm" if self.normalised else "Pixels were used as they are"
         text = (
             f"{done}: k-means explains {self.normalised_ratio:.2f} times what chance would with division, "
             f"{self.raw_ratio:.2f} times without"
