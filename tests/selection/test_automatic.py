@@ -40,11 +40,6 @@ def fitted(**changes):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
-def test_a_cold_start_is_refused_not_ignored():
-    with pytest.raises(ValueError, match="start='cold' needs a number for sparsity"):
-        SparseFisherEM(2, start="cold").fit(np.eye(6))
-
-
 def test_the_criterion_never_falls_along_the_alternation(share, monkeypatch):
     """From partitions that are more and more wrong; the values are those of the rows, labels and variables."""
     Y, labels = noisy_triangle()
@@ -275,3 +270,8 @@ def test_normal_scores_are_quantiles_of_mid_ranks():
     counts = rng.integers(1, 4, size=50)
     repeated = _normal_scores(np.repeat(values, counts, axis=0), np.ones(counts.sum()))
     np.testing.assert_allclose(np.repeat(_normal_scores(values, counts.astype(float)), counts, axis=0), repeated)
+
+
+def test_a_cold_start_is_refused_not_ignored():
+    with pytest.raises(ValueError, match="start='cold' needs a number for sparsity"):
+        SparseFisherEM(2, start="cold").fit(np.eye(6))

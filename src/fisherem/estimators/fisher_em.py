@@ -400,7 +400,7 @@ class SparseFisherEM(FisherEM):
         check_one_of("method", self.method, SPARSE_STEPS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
         if self.start == "cold" and isinstance(self.sparsity, str) and self.sparsity == AUTO:
-            raise ValueError("start='cold' needs a number for sparsity: 'auto' finds the variables from Fisher-EM's groups")
+            raise ValueError("start='cold' needs a number for sparsity: 'auto' begins with Fisher-EM's groups")
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         check_flag("scale_penalty", self.scale_penalty)
 
