@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PART ?= all
 
-.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-noise clean
+.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-noise attack clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -18,6 +18,12 @@ demo: $(VENV)/installed
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# Some 10,000 hostile cases from a fresh seed, and the table of what became of them; `make attack CASES=100` for fewer.
+# CASES are those of each of the generators in tests/attack. FISHEREM_ATTACK_SEED=n repeats a run.
+CASES ?= 900
+attack: $(VENV)/installed
+	FISHEREM_ATTACK=$(CASES) $(BIN)/python -m pytest -q tests/attack
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

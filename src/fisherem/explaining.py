@@ -24,6 +24,7 @@ from .selection.criterion import Partition, judge
 from .selection.forward_backward import select
 from .selection.roles import roles_table
 from .tables.checking import check_rows, check_table, check_weights
+from .tables.parameters import named_errors
 from .tables.scaling import in_unit
 
 __all__ = ["Explanation", "explain"]
@@ -121,7 +122,8 @@ def explain(X, labels, sample_weight=None) -> Explanation:
 
 def _codes(labels, n: int) -> tuple[np.ndarray, list[str]]:
     """(place of each row's group or -1, the groups' names in order)."""
-    values = pd.Series(np.asarray(labels, object).ravel() if not isinstance(labels, pd.Series) else labels.to_numpy())
+    with named_errors("labels"):
+        values = pd.Series(labels.to_numpy() if isinstance(labels, pd.Series) else np.asarray(labels, object).ravel())
     if len(values) != n:
         raise ValueError(f"labels must have one value per row ({n}); got {len(values)}")
     missing = values.isna() | values.map(lambda v: isinstance(v, (int, np.integer)) and v == -1)

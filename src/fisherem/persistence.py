@@ -24,6 +24,7 @@ import fisherem
 from . import __version__
 from ._utils.atomic import atomic_file
 from .model.dlm import resolve
+from .tables.parameters import check_path
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -43,6 +44,7 @@ def save(model, path) -> Path:
     """
     import skops.io
 
+    check_path("path", path)
     model = _with_packed_frames(getattr(model, "best_estimator_", model))
     path = Path(path)
     content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
@@ -59,9 +61,12 @@ def load(path):
     """The estimator in a model file. Files of earlier versions work: parameters they lack get their defaults."""
     import skops.io
 
+    check_path("path", path)
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such model file")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: a folder, where a model file is expected")
     _check_container(path)
     trusted = _trusted()
     try:

@@ -23,6 +23,8 @@ NAMES = ("iris", "wine", *_FILES)
 
 def load(name: str, *, as_frame: bool = False):
     """X (n x p) and y (n) of a named table; y is for scoring only. With `as_frame`, X is a pandas frame with names."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be the name of a data set, one of {', '.join(NAMES)}; got {name!r}")
     if name in ("iris", "wine"):
         from sklearn.datasets import load_iris, load_wine
 

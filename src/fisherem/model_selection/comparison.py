@@ -123,6 +123,8 @@ def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:
 def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
     """The estimators to fit, by the name of their row."""
     if isinstance(wanted, Mapping):
+        if bad := [name for name, one in wanted.items() if not hasattr(one, "fit") or not hasattr(one, "get_params")]:
+            raise TypeError(f"methods must map names to estimators; {bad[0]!r} is {wanted[bad[0]]!r}")
         return {str(name): clone(estimator) for name, estimator in wanted.items()}
     known = methods()
     keys = {_key(name): name for name in known}

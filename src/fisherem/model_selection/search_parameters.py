@@ -14,8 +14,16 @@ from ..em.multistart import Specification
 from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import check_parameters, specification
 from ..model.criteria import CRITERIA
-from ..model.dlm import AUTO, MODELS, resolve
-from ..tables.checking import MOST_REPEATS, check_flag, check_list, check_number, check_one_of, check_sparsity
+from ..model.dlm import AUTO, DLM, MODELS, resolve
+from ..tables.checking import (
+    MOST_REPEATS,
+    check_flag,
+    check_list,
+    check_number,
+    check_one_of,
+    check_path,
+    check_sparsity,
+)
 
 __all__ = ["VERDICT", "SearchParameters"]
 
@@ -42,6 +50,7 @@ class SearchParameters:
     fewest_variables: bool
     n_init: int | None
     n_jobs: int | None
+    checkpoint: Any
     progress: Any
 
     def _check_parameters(self) -> None:
@@ -67,11 +76,13 @@ class SearchParameters:
             raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
         else:
             for share in shares:
-                check_sparsity(share, 1)
+                check_sparsity(share, 1, "sparsities")
         for name in ("n_init", "n_jobs"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), integer=True, **_LIMITS[name])
         check_flag("progress", self.progress, "auto")
+        if self.checkpoint is not None:
+            check_path("checkpoint", self.checkpoint)
 
     def _check_clusters(self) -> None:
         if isinstance(self.n_clusters, str):
@@ -109,6 +120,8 @@ class SearchParameters:
         names = ["all"] if self.models is None else [self.models]
         if self.models is not None and not isinstance(self.models, str):
             names = check_list("models", self.models)
+            if not all(isinstance(name, (str, DLM)) for name in names):
+                raise ValueError(f"models must be 'all' or names of models; got {self.models!r}")
         return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(n).name for n in names))
 
     def _axis_weights(self) -> list[str]:

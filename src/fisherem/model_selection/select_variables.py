@@ -38,6 +38,10 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """Fit a clone of the estimator to the rows of X; `y` is ignored. A file is opened once."""
         X = open_rows(self, X)
         check_table(self, X, reset=True, elsewhere=True)
+        if self.estimator is not None and not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise TypeError(f"estimator must be one that selects variables, or None; got {self.estimator!r}")
         self.estimator_ = clone(SparseFisherEM() if self.estimator is None else self.estimator)
         if sample_weight is None:
             self.estimator_.fit(X)

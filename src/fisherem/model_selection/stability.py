@@ -188,8 +188,12 @@ def stability(
     rng = check_random_state(random_state)
     n = _num_samples(X)
     size = int(np.floor(fraction * n))
+    if size < 2:
+        raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")
     if hasattr(X, "memory"):  # a table in a file: every process holds its subsample, and makes a copy or two of it
         size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
+    if fitted is not None and not (hasattr(fitted, "support_") and hasattr(fitted, "predict")):
+        raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")
     full = clone(estimator).fit(X) if fitted is None else fitted
     if not hasattr(full, "support_"):
         raise TypeError(f"{type(estimator).__name__} has no support_ after fit: it selects no variables")

@@ -34,8 +34,8 @@ def resolve_shapes(models) -> tuple[str, ...]:
     names = (models,) if isinstance(models, str) else tuple(check_list("models", models))
     if names == ("all",):
         return tuple(SHAPES)
-    names = tuple(SKLEARN_SHAPES.get(str(name), name) for name in names)
-    unknown = [name for name in names if str(name) not in SHAPES]
+    names = tuple(SKLEARN_SHAPES.get(str(name), str(name)) for name in names)
+    unknown = [name for name in names if name not in SHAPES]
     if unknown or not names:
         options = ", ".join([*SHAPES, *SKLEARN_SHAPES])
         raise ValueError(f"models must be 'all' or names among {options}; got {models!r}")

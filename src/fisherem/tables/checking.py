@@ -28,8 +28,10 @@ from .parameters import (
     check_list,
     check_number,
     check_one_of,
+    check_path,
     check_sparsity,
-)  # fmt: skip
+    named_errors,
+)
 from .streamed_files import open_source
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "check_list",
     "check_number",
     "check_one_of",
+    "check_path",
     "check_rows",
     "check_sparsity",
     "check_table",
@@ -50,6 +53,8 @@ __all__ = [
 ]
 
 
+# Words of scikit-learn's errors that say what is wrong with a table.
+_SAYS_WHAT = ("feature", "sample(s)", "2D array", "sparse", "Complex data", "X ")
 # Sums of weighted squares, and squares of those, are to fit a double.
 _HEAVIEST = 1e60
 
@@ -123,9 +128,13 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
     limits: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, **_limits(reset)}
     try:
         array = validate_data(estimator, X, reset=reset, **limits)
-    except (TypeError, ValueError):
-        _name_the_cell(X)
-        raise
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        if not isinstance(error, MemoryError):
+            _name_the_cell(X)
+        if any(word in str(error) for word in _SAYS_WHAT):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X must be a table of numbers, rows x columns: {error or 'it is too large'}") from None
     check_finite(array, _column_names(X))
     return array
 
@@ -220,11 +229,12 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     n = len(X) if hasattr(X, "rows_at") else _num_samples(X)
     if is_dask(sample_weight):
         sample_weight = sample_weight.compute()
-    if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
-    if np.ma.isMaskedArray(sample_weight):
-        sample_weight = unmasked(sample_weight)
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    with named_errors("sample_weight"):
+        if isinstance(sample_weight, numbers.Number):
+            sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+        if np.ma.isMaskedArray(sample_weight):
+            sample_weight = unmasked(sample_weight)
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
     if (weights < 0).any():

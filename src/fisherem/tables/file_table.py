@@ -31,7 +31,7 @@ def parse_memory(memory: Any) -> int:
         except (ValueError, KeyError):
             size = np.nan
     elif isinstance(memory, (int, float, np.integer)) and not isinstance(memory, bool):
-        size = float(memory)
+        size = float(memory) if -(2**63) < memory < 2**63 else np.nan
     if not 0 < size < np.inf:
         raise ValueError(f"memory must be a budget like '1GB' or '500MB', or a number of bytes; got {memory!r}")
     return int(size)

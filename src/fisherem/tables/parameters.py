@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import os
+from contextlib import contextmanager
 from itertools import islice
 
 import numpy as np
@@ -11,12 +13,17 @@ from sklearn.utils.validation import check_array
 
 from .masked import unmasked
 
-__all__ = ["MOST_REPEATS", "check_flag", "check_init", "check_list", "check_number", "check_one_of", "check_sparsity"]
+__all__ = [
+    "MOST_REPEATS", "check_flag", "check_init", "check_list", "check_number", "check_one_of", "check_path",
+    "check_sparsity", "named_errors",
+]  # fmt: skip
 
 # Starts, refits or draws that anyone would wait for; a number beyond it is a slip, and would run for ever.
 MOST_REPEATS = 100_000
 # Entries of a list argument, for the same reason.
 _MOST_ENTRIES = 10_000
+# Python's whole numbers have no end; ours must become doubles.
+_LARGEST = int(np.finfo(float).max)
 
 
 def check_one_of(name: str, value, options) -> None:
@@ -30,6 +37,24 @@ def check_flag(name: str, value, word: str | None = None) -> None:
     if isinstance(value, (bool, np.bool_)) or (word is not None and isinstance(value, str) and value == word):
         return
     raise ValueError(f"{name} must be True{'' if word is None else ', False'} or {word or False!r}; got {value!r}")
+
+
+@contextmanager
+def named_errors(name: str):
+    """Errors of converting a value to numbers say which argument it was, and are a TypeError or a ValueError."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        if name in str(error) and not isinstance(error, (OverflowError, MemoryError)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {str(error) or 'it is too large'}") from None
+
+
+def check_path(name: str, value) -> None:
+    """A path: text or something that `os.fspath` takes."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} must be the path of a file or folder; got {value!r}")
 
 
 def check_list(name: str, value) -> list:
@@ -47,8 +72,9 @@ def check_number(name: str, value, *, integer=False, least=None, above=None, mos
     if word is not None and StrOptions({word}).is_satisfied_by(value):
         return
     # scikit-learn counts True as 1
-    if isinstance(value, (bool, np.bool_)) or not all(
-        limit.is_satisfied_by(value) for limit in _intervals(integer, least, above, most)
+    if isinstance(value, (bool, np.bool_)) or not (
+        all(limit.is_satisfied_by(value) for limit in _intervals(integer, least, above, most))
+        and abs(value) <= _LARGEST
     ):
         limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
         limits += [f"at most {most}"] * (most is not None)
@@ -67,7 +93,8 @@ def check_init(init, n: int, n_clusters: int):
     """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
     if np.ma.isMaskedArray(init):
         init = unmasked(init)
-    start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
+    with named_errors("init"):
+        start = check_array(init, ensure_2d=False, dtype=None, input_name="init")
     if start.ndim == 1:
         if len(start) != n:
             raise ValueError(f"init must have one label per row ({n}); got {len(start)}")
@@ -75,7 +102,8 @@ def check_init(init, n: int, n_clusters: int):
         if len(values) != n_clusters:
             raise ValueError(f"init must hold n_clusters={n_clusters} different labels; got {len(values)}")
         return labels
-    posteriors = np.asarray(start, float)
+    with named_errors("init"):
+        posteriors = np.asarray(start, float)
     if posteriors.shape != (n, n_clusters):
         raise ValueError(f"init posteriors must have shape ({n}, {n_clusters}); got {posteriors.shape}")
     if (posteriors < 0).any() or not np.allclose(posteriors.sum(axis=1), 1, atol=1e-6):
@@ -83,13 +111,14 @@ def check_init(init, n: int, n_clusters: int):
     return posteriors / posteriors.sum(axis=1, keepdims=True)
 
 
-def check_sparsity(sparsity, d: int) -> np.ndarray:
+def check_sparsity(sparsity, d: int, name: str = "sparsity") -> np.ndarray:
     """One share in (0, 1] per axis, from one number or one per axis."""
-    if isinstance(sparsity, str):
-        raise ValueError(f"sparsity must be a number in (0, 1] or one per axis; got {sparsity!r}")
-    shares = np.atleast_1d(np.asarray(sparsity, float))
+    if isinstance(sparsity, (str, dict, set)):
+        raise ValueError(f"{name} must be a number in (0, 1] or one per axis; got {sparsity!r}")
+    with named_errors(name):
+        shares = np.atleast_1d(np.asarray(sparsity, float))
     if shares.ndim != 1 or len(shares) not in (1, d):
-        raise ValueError(f"sparsity must be one number or one per axis ({d} axes); got {sparsity!r}")
+        raise ValueError(f"{name} must be one number or one per axis ({d} axes); got {sparsity!r}")
     if not (np.all(shares > 0) and np.all(shares <= 1)):
-        raise ValueError(f"sparsity must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
+        raise ValueError(f"{name} must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
     return np.broadcast_to(shares, d).copy()
