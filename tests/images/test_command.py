@@ -36,14 +36,42 @@ def test_a_cube_becomes_maps_bands_and_spectra(tmp_path):
     assert f"report: {out / 'report.html'}" in shown
 
 
-def test_a_range_of_numbers_chooses_one(tmp_path):
-    scene = mars_like(rows=30, cols=24, bands=40, n_classes=3, seed=0)
-    path = write_envi(tmp_path / "scene.hdr", scene.cube.data, wavelength=scene.wavelengths, data_ignore_value=-9999)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """An ENVI file of 16 x 12 pixels, 16 bands and three classes."""
+    scene = mars_like(rows=16, cols=12, bands=16, n_classes=3, seed=0, n_bad_bands=0)
+    folder = tmp_path_factory.mktemp("small")
+    return write_envi(folder / "scene.hdr", scene.cube.data, wavelength=scene.wavelengths, data_ignore_value=-9999)
+
+
+@pytest.mark.parametrize("numbers", ["auto", "2:4"])
+def test_an_open_number_of_groups_gets_a_verdict(small, tmp_path, numbers):
     out = tmp_path / "out"
-    result = json.loads(run(path, "-k", "2:4", "-o", out, "--json"))
+    result = json.loads(run(small, "-k", numbers, "--sparsity", 1, "--normalise", "-o", out, "--json"))
+    verdict = result["verdict"]
+    assert result["n_clusters"] == verdict["n_clusters"] >= 1
+    assert verdict["degree"] in ("clear", "leaning", "not decided")
+    page = (out / "report.html").read_text()
+    assert verdict["text"].splitlines()[0] in page
+    assert "How many groups" in page
+
+
+def test_a_criterion_chooses_from_a_range(small, tmp_path):
+    out = tmp_path / "out"
+    result = json.loads(run(small, "-k", "2:4", "--criterion", "bic", "--normalise", "-o", out, "--json"))
     assert result["n_clusters"] in (2, 3, 4)
+    assert "verdict" not in result
     assert "K from 2 to 4" in (out / "report.html").read_text()
     assert result["bands"][0].endswith("um")
+
+
+def test_the_terminal_says_the_verdict_about_pixels(tmp_path):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).normal(5, 1, size=(10, 10, 3)))
+    shown = run(tmp_path / "noise.npy", "-k", "2", "--no-normalise", "-o", tmp_path / "out")
+    assert "group" in shown.splitlines()[1]  # a given number needs no verdict
+    shown = run(tmp_path / "noise.npy", "-k", "2,3", "--no-normalise", "-o", tmp_path / "out")
+    assert "one group" in shown
+    assert "rows" not in shown.replace(str(tmp_path), "")
 
 
 def break_header(path):

@@ -47,6 +47,8 @@ def pages(tmp_path_factory, wines, three, four, search):
     )
     two = SparseFisherEM(2, sparsity=0.6, random_state=0, n_init=1).fit(hostile)
     fisherem.report(three, X, folder / "three.html", labels=y)
+    counted = fisherem.stability(three, X, n_subsamples=3, fitted=three, random_state=0, n_jobs=1)
+    fisherem.report(three, X, folder / "counted.html", labels=y, stability=counted)
     fisherem.report(four, X, folder / "four.html")
     fisherem.report(search, X, folder / "search.html", labels=y)
     fisherem.report(two, hostile, folder / "hostile.html", title="<script>alert(2)</script>" * 4)
@@ -62,7 +64,9 @@ def image_pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("images")
     scene = datasets.mars_like(40, 30, 60, 8, n_bad_bands=2)
     segment(scene.cube, 8).report(folder / "eight.html")
-    segment(scene.cube, [2, 3], method=None, n_jobs=1).report(folder / "chosen.html", title="<script>x</script>" * 4)
+    title = "<script>x</script>" * 4
+    segment(scene.cube, [2, 3], method=None, criterion="bic", n_jobs=1).report(folder / "chosen.html", title=title)
+    segment(scene.cube, [3], method=None, noise_factors=0).report(folder / "judged.html")
     return {page.stem: page for page in folder.iterdir()}
 
 
@@ -110,7 +114,7 @@ def assert_loads_alone_and_fits(browser):
     assert wide <= room
 
 
-@pytest.mark.parametrize("name", ["three", "four", "search", "hostile"])
+@pytest.mark.parametrize("name", ["three", "counted", "four", "search", "hostile"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name, width):
     visit(browser, pages[name], width)
@@ -118,7 +122,7 @@ def test_loads_without_network_errors_or_sideways_scrolling(browser, pages, name
     assert len(browser.find_elements(By.CSS_SELECTOR, "#plot .point")) == 178
 
 
-@pytest.mark.parametrize("name", ["eight", "chosen"])
+@pytest.mark.parametrize("name", ["eight", "chosen", "judged"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_page_of_an_image_loads_and_fits(browser, image_pages, name, width):
     visit(browser, image_pages[name], width)
@@ -172,6 +176,15 @@ def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
     assert f"group {three.labels_[outermost] + 1}, posterior {posterior:.3f}" in tip.text
     ActionChains(browser).move_to_element(browser.find_element(By.ID, "reset")).perform()
     assert not tip.is_displayed()
+
+
+def test_hovering_says_how_often_a_row_came_back(browser, pages):
+    visit(browser, pages["counted"])
+    data = data_of(browser)
+    outermost = max(range(178), key=lambda i: abs(data["axes"][0][i]))
+    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[_drawn(data, outermost)])
+    share = round(100 * data["cameBack"][outermost])
+    assert f"came back in {share}% of the refits" in browser.find_element(By.ID, "tip").text
 
 
 def _drawn(data, row):

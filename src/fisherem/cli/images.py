@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .choices import Model, Registered, Share
 from .common import InputError, cluster_range, friendly, quiet_warnings
 from .options import json_option, quiet_option
+from .results import verdict_record
 
 __all__ = ["segment"]
 
 
+def _clusters(ctx, param, value):
+    """A number of groups, several, or "auto"."""
+    if value == "auto":
+        return value
+    numbers = cluster_range(ctx, param, value)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
-@click.option("-k", "--clusters", callback=cluster_range, required=True, help="Number of groups, or 2:8 to choose.")
+@click.option(
+    "-k",
+    "--clusters",
+    callback=_clusters,
+    required=True,
+    help="Number of groups; auto, or a range such as 2:8, says how many there are on a sample of pixels.",
+)
+@click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
+              show_default=True, help="What chooses the number of groups, as for search; auto is verdict.")  # fmt: skip
 @click.option("--sparsity", type=Share(), default="auto", show_default=True,
               help="auto finds the bands with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="AkjB", show_default=True)
@@ -34,25 +52,28 @@ __all__ = ["segment"]
 @json_option
 @quiet_option
 @friendly
-def segment(image, clusters, sparsity, model, method, bands, mask, spatial, normalise, standardise, variable, shape,
-            seed, output, as_json, quiet):  # fmt: skip
+def segment(image, clusters, criterion, sparsity, model, method, bands, mask, spatial, normalise, standardise,
+            variable, shape, seed, output, as_json, quiet):  # fmt: skip
     """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
     from .._utils.atomic import output_folder
     from ..images import read
     from ..images import segment as run
+    from ..reports.how_many import in_words
 
     quiet_warnings()
     cube = read(image, variable=variable, shape=_shape(shape))
     with output_folder(output) as new:
         found = run(
-            cube, clusters[0] if len(clusters) == 1 else clusters, model=model, method=method, sparsity=sparsity,
+            cube, clusters, criterion=criterion, model=model, method=method, sparsity=sparsity,
             bands=bands, mask=mask, spatial=spatial if spatial == "auto" else _number(spatial),
             normalise="auto" if normalise is None else normalise, standardise=standardise, random_state=seed,
+            progress=False if quiet or as_json else "auto",
         )  # fmt: skip
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
     chosen = [str(name) for name in _band_names(found)]
-    result = {
+    result: dict[str, Any] = {
+        **verdict_record(found.search),
         "n_clusters": int(found.n_clusters),
         "bands": chosen,
         "cleaning": str(found.cleaning),
@@ -63,6 +84,8 @@ def segment(image, clusters, sparsity, model, method, bands, mask, spatial, norm
     if as_json:
         click.echo(json.dumps(result))
     elif not quiet:
+        if "verdict" in result:
+            click.echo(in_words(result["verdict"]["text"], ("pixels", "bands")))
         click.echo(f"{result['cleaning']}\n{result['n_clusters']} groups by {len(chosen)} bands: {', '.join(chosen)}")
         if result["normalisation"]:
             click.echo(result["normalisation"])

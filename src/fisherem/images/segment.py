@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..em.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
 from ..model_selection.search import ModelSearch, search_rows
+from ..model_selection.search_parameters import VERDICT
 from ..rows.threads import one_thread_each
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
@@ -20,6 +22,13 @@ from .read import read
 from .segmentation import Segmentation
 
 __all__ = ["segment"]
+
+# The word that leaves a choice to the search, and the numbers of groups that the choice of normalise="auto" is made
+# with where the number is open: few, some, and more than most scenes have materials.
+_OPEN = "auto"
+_LOOKED_AT = (2, 4, 7)
+# The share of a sparse step that a search by a criterion starts from.
+_FIRST_SHARE = 0.1
 
 
 def segment(
@@ -36,9 +45,10 @@ def segment(
     clip: float | None = CLIP,
     normalise: bool | str = "auto",
     standardise: bool = False,
-    criterion: str = "bic",
+    criterion: str = "auto",
     n_init: int = 1,
     random_state=0,
+    progress: bool | str = "auto",
     **options,
 ) -> Segmentation:
     """Cluster the pixels of a cube and select the bands that make the groups.
@@ -46,11 +56,14 @@ def segment(
     Parameters
     ----------
     source : Cube, array (rows x columns x bands) or path of a file that `read` knows
-    n_clusters : int, or several (a range or list) to choose from by `criterion` (see `ModelSearch`)
+    n_clusters : int, several (a range or list) or "auto": where it is open, `criterion` chooses it (see `ModelSearch`),
+        by default a verdict on a sample of 1,000 pixels. It is in `search.verdict_`, and may be one group
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
         are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
-        the next. With several n_clusters "auto" chooses along the sparsity path, and model may be a list
+        the next
+    criterion : "auto" is the verdict, or "bic" where several models are given. A criterion ("bic", "icl", "aic", "c")
+        fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
     spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
@@ -58,6 +71,7 @@ def segment(
     normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
         other way gives where it differs much (`normalisation`)
     n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
+    progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
@@ -67,38 +81,33 @@ def segment(
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
-            criterion=criterion, settings={"n_init": n_init, "random_state": random_state, **options},
+            criterion=criterion, progress=progress,
+            settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
 
 
-def _segment(cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, settings):
+def _segment(
+    cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, progress, settings
+):
     strength = _strength(spatial)
+    if isinstance(n_clusters, str) and n_clusters != _OPEN:
+        raise ValueError(f"n_clusters must be a number, several numbers or 'auto'; got {n_clusters!r}")
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
     rule = _rule(cleaning, n_clusters, settings["random_state"])
     cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
     prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
     search = None
-    if isinstance(n_clusters, (int, np.integer)):
-        estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
-        fitter = estimator
-    else:
-        estimator = _estimator(method, sparsity=0.1 if sparsity == "auto" else sparsity, **settings)
-        search = fitter = ModelSearch(
-            estimator,
-            n_clusters=list(n_clusters),
-            models=model,
-            sparsities=sparsity if isinstance(sparsity, str) else [sparsity],
-            criterion=criterion,
-            n_jobs=settings.get("n_jobs"),
-            **({} if sparsity == "auto" else {"axis_weights": None}),  # one share: the estimator's weights
-        )
-    check_parameters(fitter)
-    fitter.n_features_in_ = cleaned.rows.shape[1]
-    if search is not None:
+    if not isinstance(n_clusters, (int, np.integer)):
+        search = _search(n_clusters, model, method, sparsity, criterion, progress, settings)
+        check_parameters(search)
+        search.n_features_in_ = cleaned.rows.shape[1]
         problem, fit = search_rows(search, cleaned.rows, prior=prior)
         fitted = search.best_estimator_
     else:
+        estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
+        check_parameters(estimator)
+        estimator.n_features_in_ = cleaned.rows.shape[1]
         result = fit_rows(estimator, cleaned.rows, prior=prior)
         problem, fit = result.problem, result.chosen.fit
         fitted = adopt(estimator, result)
@@ -119,9 +128,45 @@ def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
         return None
     if not isinstance(given, str) or given != "auto":
         raise ValueError(f"normalise must be True, False or 'auto'; got {given!r}")
-    numbers = [n_clusters] if isinstance(n_clusters, (int, np.integer)) else list(n_clusters)
-    K = int(np.median([number for number in numbers if number > 1] or [2]))
-    return Rule(K, int(seed) if isinstance(seed, (int, np.integer)) else 0)
+    seed = int(seed) if isinstance(seed, (int, np.integer)) else 0
+    if isinstance(n_clusters, (int, np.integer)):
+        return Rule(max(2, int(n_clusters)), seed)
+    return _RuleOfSeveral(_looked_at(n_clusters), seed)
+
+
+def _looked_at(n_clusters) -> tuple[int, ...]:
+    """Three of the numbers of groups that are open: the least, the middle one and the largest."""
+    given = _LOOKED_AT if isinstance(n_clusters, str) else sorted({int(K) for K in n_clusters if K > 1}) or (2,)
+    return tuple(sorted({given[0], given[len(given) // 2], given[-1]}))
+
+
+class _RuleOfSeveral(Rule):
+    """The rule where the number of groups is open: its ratio is the mean over a few numbers."""
+
+    def __init__(self, numbers: Sequence[int], seed: int):
+        super().__init__(numbers[len(numbers) // 2], seed)
+        self.rules = [Rule(K, seed) for K in numbers]
+
+    def _ratio(self, values: np.ndarray) -> float:
+        return float(np.mean([rule._ratio(values) for rule in self.rules]))
+
+
+def _search(n_clusters, model, method, sparsity, criterion, progress, settings) -> ModelSearch:
+    """The search that an open number of groups asks for: a verdict, or a grid of models and shares by a criterion."""
+    numbers = n_clusters if isinstance(n_clusters, str) else [int(K) for K in n_clusters]
+    common = {"n_clusters": numbers, "n_jobs": settings.get("n_jobs"), "progress": progress}
+    several = not isinstance(model, str) or model == "all"
+    if criterion == VERDICT or (criterion == _OPEN and not several):
+        return ModelSearch(_estimator(method, model=model, sparsity=sparsity, **settings), criterion=VERDICT, **common)
+    automatic = isinstance(sparsity, str)
+    return ModelSearch(
+        _estimator(method, sparsity=_FIRST_SHARE if automatic else sparsity, **settings),
+        models=model,
+        sparsities=sparsity if automatic else [sparsity],
+        criterion=criterion,
+        **common,
+        **({} if automatic else {"axis_weights": None}),  # one share: the estimator's weights
+    )
 
 
 def _estimator(method, *, sparsity, **settings) -> FisherEM:

@@ -26,8 +26,9 @@ class Segmentation:
 
     labels (rows x columns, -1 where masked) · posteriors (rows x columns x K, NaN where masked) · support (bool,
     bands) · mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the estimator
-    fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen ·
-    spatial, the strength of the spatial prior at the end · normalisation, how normalise="auto" chose, or None.
+    fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen
+    (`search.verdict_` says how sure it is) · spatial, the strength of the spatial prior at the end · normalisation, how
+    normalise="auto" chose, or None.
     """
 
     labels: np.ndarray = field(repr=False)

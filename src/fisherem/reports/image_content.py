@@ -86,6 +86,7 @@ def build_image(found, *, title=None) -> ImageContent:
     fitted, cube = found.model, found.cube
     n, K = posteriors.shape
     n_doubts = int((posteriors.max(axis=1) < rows.DOUBT).sum())
+    sure = certainty(float(posteriors.max(axis=1).mean()), K, n, found.cleaning.used_bands, ("pixel", "band"))
     labels, uncertainty, factor = reduce_map(found.labels, found.uncertainty, K)
     return ImageContent(
         title=clean(title, 160) if title else _title(cube.path),
@@ -101,7 +102,7 @@ def build_image(found, *, title=None) -> ImageContent:
         names=[clean(name) for name in found.group_names],
         groups=rows.groups(posteriors, fitted.weights_),
         n_doubts=n_doubts,
-        certainty=certainty(float(posteriors.max(axis=1).mean()), K, n, found.cleaning.used_bands, ("pixel", "band")),
+        certainty=sure,
         maps=Maps(labels, uncertainty, factor, scale_bar(found.labels.shape[1], *found.pixel_size), _other(found, K)),
         spectra=_spectra(found),
         bands=_bands(found),
@@ -110,7 +111,7 @@ def build_image(found, *, title=None) -> ImageContent:
         notes=[*_notes(found.cleaning), *([] if found.normalisation is None else [str(found.normalisation)])],
         search=None if found.search is None else search_of(found.search),
         verdict=None if found.search is None else verdict_of(found.search, ("pixels", "bands")),
-        joins=joins_of(posteriors) if found.search is not None else [],
+        joins=[] if sure.saturated else [text.replace("per row", "per pixel") for text in joins_of(posteriors)],
         made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
     )

@@ -94,6 +94,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
     coordinates = np.asarray(fitted.transform(table.given)) if d else np.zeros((n, 0))
     names_of_rows, known = inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)
     support = np.asarray(fitted.support_)
+    sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
         created=page_date(),
@@ -111,13 +112,13 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         notes=inputs.note_list(notes),
         **_subspace(fitted, coordinates.shape[1], listed),
         **_by_row(posteriors, coordinates, names_of_rows, known),
-        certainty=certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p),
+        certainty=sure,
         groups=rows.groups(posteriors, fitted.weights_),
         variables=listed,
         profile=profile(fitted, table, names),
         search=None if search is None else search_of(search),
         verdict=None if search is None else verdict_of(search),
-        joins=joins_of(posteriors),
+        joins=[] if sure.saturated else joins_of(posteriors),
         stability=None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known),
         roles=roles_of(fitted),
         made_by_selected=made_by_selected(fitted),
