@@ -77,7 +77,7 @@ QUICK: dict[str, tuple[Any, dict[str, Any]]] = {
 # Words by which an argument may be named beside its own name.
 ALSO = {
     "random_state": ("seed", "Seed"), "X": ("X", "table", "column", "row", "array", "feature", "sample"),
-    "y": ("y must", "y has"), "path": ("path", "model file", "no such"), "model": ("model",),
+    "y": ("y must", "y has", "y:"), "path": ("path", "model file", "no such"), "model": ("model",),
     "checkpoint": ("checkpoint", "path"),
     "sparsity": ("sparsity", "starts led to a fit"), "estimator": ("estimator", "Estimator"), "models": ("model",),
     "labels": ("labels", "group"),
@@ -122,7 +122,7 @@ def test_arguments():
         names = ALSO.get(one.argument, (one.argument,))
         return Case(one.run, names)
 
-    attack("arguments", drawn, case_of, default=150)
+    attack("arguments", drawn, case_of, default=120)
 
 
 METHODS = ("predict", "predict_proba", "transform", "score_samples", "bic", "icl", "aic", "score")
@@ -155,4 +155,4 @@ def test_other_arguments_of_methods():
         names = {"name": ("name", "data set"), "path": ("path",)}.get(one[0], (one[0],))
         return Case(lambda: calls[one[0]](bad[one[1]]), names)
 
-    attack("methods", drawn, case_of, default=60)
+    attack("methods", drawn, case_of, default=40)

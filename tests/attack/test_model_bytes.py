@@ -101,7 +101,7 @@ def test_changed_schemas(good, rows, tmp_path, capfd):
         return Case(lambda: load(path), (str(path),), check)
 
     values = st.sampled_from(FOREIGN) | st.none() | st.integers(-3, 10**12) | st.text(max_size=8) | st.just([])
-    attack("model schemas", st.tuples(st.integers(0, len(places) - 1), values), case_of, default=120)
+    attack("model schemas", st.tuples(st.integers(0, len(places) - 1), values), case_of, default=60)
     assert capfd.readouterr().out.count("\n") <= 1  # nothing was printed but the seed
 
 
@@ -141,4 +141,4 @@ def test_changed_checkpoints(rows, tmp_path):
 
         return Case(run, (str(path),), check, valid=True)
 
-    attack("checkpoint bytes", changes(len(content)), case_of, default=120)
+    attack("checkpoint bytes", changes(len(content)), case_of, default=60)

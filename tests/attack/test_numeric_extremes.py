@@ -82,7 +82,7 @@ def tables(draw) -> Drawn:
     K = draw(st.integers(1, 4))
     n = draw(st.integers(K + 1, K + 4) | st.integers(8, 40))
     p = draw(st.integers(2, 6) | st.integers(20, 50))
-    exponent = draw(st.just(0) | st.integers(-1060, 1010) | st.sampled_from([-1000, -500, -90, 90, 500, 1000]))
+    exponent = draw(st.just(0) | st.integers(-1000, 950) | st.sampled_from([-1000, -500, -90, 90, 500, 950]))
     offset = draw(st.sampled_from([0.0, 0.0, 1e3, 1e8, 1e14]))
     return Drawn(
         n, p, K, draw(st.integers(0, 10**6)), exponent, offset,
@@ -114,7 +114,7 @@ def test_numbers():
         absurd = False if drawn.weights == "absurd" else None
         return Case(run, (*WORDS, "row 0"), lambda models: _check(models, X, weights), absurd)
 
-    attack("numbers", tables(), case_of, default=25)
+    attack("numbers", tables(), case_of, default=12)
 
 
 @st.composite
@@ -149,7 +149,7 @@ def test_units():
 
         return Case(lambda: [fit(X), fit(np.ldexp(X, exponent)), fit(X * factor)], WORDS, check)
 
-    attack("units", units(), case_of, default=8)
+    attack("units", units(), case_of, default=4)
 
 
 def test_sparse_k_means_in_any_unit():

@@ -18,6 +18,7 @@ from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS
 from ..tables.checking import check_list, check_number
+from ..tables.parameters import named_errors
 from .scoring import accuracy
 
 __all__ = ["Comparison", "compare", "methods"]
@@ -84,9 +85,11 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     check_number("n_clusters", n_clusters, integer=True, least=1)
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
-    if len(np.shape(X)) != 2:
-        raise ValueError(f"X must be a table of rows x columns; got the shape {np.shape(X)}")
-    names = [column_name(j) for j in range(np.shape(X)[1])] if columns is None else list(map(str, columns))
+    with named_errors("X"):
+        shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must be a table of rows x columns; got the shape {shape}")
+    names = [column_name(j) for j in range(shape[1])] if columns is None else list(map(str, columns))
     y, known = _known(y, len(X))
     rows, labels, supports, models = [], {}, {}, {}
     for name, estimator in chosen.items():
@@ -111,7 +114,8 @@ def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:
     """(the known classes as text, bool n: the rows that have one); rows without a class are not scored."""
     if y is None:
         return None, np.ones(n, bool)
-    classes = np.asarray(y, object)
+    with named_errors("y"):
+        classes = np.asarray(y, object)
     if classes.shape != (n,):
         raise ValueError(f"y must have one class per row, shape ({n},); got {classes.shape}")
     known = np.asarray(pd.notna(classes))

@@ -20,6 +20,7 @@ from .._utils.progress import progress_bar
 from .._utils.wording import column_name
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
+from ..tables.parameters import named_errors
 from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
@@ -186,7 +187,8 @@ def stability(
     if n_jobs is not None:
         check_number("n_jobs", n_jobs, integer=True)
     rng = check_random_state(random_state)
-    n = _num_samples(X)
+    with named_errors("X"):
+        n = _num_samples(X)
     size = int(np.floor(fraction * n))
     if size < 2:
         raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")

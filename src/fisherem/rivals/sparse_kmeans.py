@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -131,8 +132,8 @@ class SparseKMeans(SelectingClusterer):
         self._check_limits()
 
     def _check_bound(self, p: int) -> None:
-        s = self.bound
-        good = isinstance(s, numbers.Real) and not isinstance(s, bool) and 1 <= float(s) <= np.sqrt(p) * (1 + 1e-12)
+        s: Any = self.bound
+        good = isinstance(s, numbers.Real) and not isinstance(s, bool) and 1 <= s <= float(np.sqrt(p) * (1 + 1e-12))
         if not good:
             raise ValueError(
                 f"bound must be 'permutation' or a number between 1 (one variable) and sqrt(p)={np.sqrt(p):.4g} "

@@ -31,10 +31,10 @@ _LEADERS = 2
 
 def resolve_shapes(models) -> tuple[str, ...]:
     """mclust's names of the shapes asked for, by its names or scikit-learn's; "all" is every row of the table."""
-    names = (models,) if isinstance(models, str) else tuple(check_list("models", models))
+    names = (models,) if isinstance(models, str) else tuple(map(str, check_list("models", models)))
     if names == ("all",):
         return tuple(SHAPES)
-    names = tuple(SKLEARN_SHAPES.get(str(name), str(name)) for name in names)
+    names = tuple(SKLEARN_SHAPES.get(name, name) for name in names)
     unknown = [name for name in names if name not in SHAPES]
     if unknown or not names:
         options = ", ".join([*SHAPES, *SKLEARN_SHAPES])
