@@ -106,7 +106,8 @@ class FisherEM(FittedDLM, BaseEstimator):
 
     noise_factors : int or "auto", default="auto"
         Factors that the noise of all groups has in common (size, brightness, batch), beside a spherical rest: 0 is the
-        paper's model, p - 1 or more any covariance. "auto" takes as many as BIC asks for, once the groups are known.
+        paper's model, p - 1 or more any covariance. "auto" takes as many as BIC asks for, once the groups are known
+        (none with means="full").
     scale : {"none", "standardise", "auto"}, default="none"
         Divide the columns by their standard deviations. "auto" fits raw and standardised columns and keeps the
         more likely one by BIC, which the Jacobian of the scales makes comparable, unless groups come back clearly less

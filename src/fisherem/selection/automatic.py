@@ -190,7 +190,8 @@ def _found(problem: Problem, spec: Specification, model) -> Chosen:
     pool = Pool(problem, spec.n_clusters, check_random_state(spec.random_state))
     labels = problem.rows.gather(dense.fit.states, "labels")
     with problem.rows.threads():
-        trusted = pool.trust() >= TRUST and pool.above_shuffled(labels) >= TRUST_SHUFFLED
+        # a prior over the rows makes up for a poor start
+        trusted = problem.prior is not None or (pool.trust() >= TRUST and pool.above_shuffled(labels) >= TRUST_SHUFFLED)
         best = _Run(problem, spec, dense, pool, trusted).best()
     return dense if best is None else _with(dense, best, model, problem, spec)
 
@@ -199,7 +200,8 @@ def fit_dense(problem: Problem, spec: Specification, model) -> Chosen:
     """The fit without selection; where k-means is lost, from the groups that the search for variables finds."""
     assert isinstance(spec.family, DLMFamily)
     latent = spec.family.means is Means.LATENT
-    if not latent or spec.n_clusters == 1 or not spec.first_start:  # another start than k-means was asked for
+    given = problem.prior is not None or not spec.first_start  # another start than k-means was asked for
+    if not latent or spec.n_clusters == 1 or given:
         return _dense(problem, spec, model)
     sampled = is_large(problem) and problem.rows is problem.given
     try:

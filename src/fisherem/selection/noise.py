@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from .._utils.agreement import adjusted_rand
 from ..em.adapting import between_of, noise_covariance
-from ..em.dlm_family import DLMFamily, Subset
+from ..em.dlm_family import DLMFamily, Means, Subset
 from ..em.family import Phase
 from ..em.loop import Fit
 from ..em.model_choice import Chosen, sample_problem
@@ -57,6 +57,8 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     if noise == 0 or not chosen.fit.whole:
         return chosen
     if isinstance(noise, str):
+        if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
+            return chosen
         noise, records = _choice(problem, spec, chosen)
         chosen = replace(chosen, noise=records)
         fits = {record["n_factors"]: record.pop("fit") for record in records if "fit" in record}
