@@ -36,7 +36,8 @@ PACKAGES = [
 INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
-        "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step", "m_step", "adapting",
+        "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
+        "m_step", "adapting",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
     ],
@@ -44,7 +45,8 @@ INSIDE = {
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
         "errors", "kinds", "masked", "parameters", "cells", "watch", "sources", "readers", "layout", "text", "npy",
-        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "opening", "checking",
+        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "opening",
+        "checking",
     ],
     "estimators": ["fitting", "selected", "prediction", "fisher_em"],
     "rivals": [
@@ -56,18 +58,21 @@ INSIDE = {
         "verdict_search", "search", "search_tables", "select_variables", "stability", "comparison",
     ],
     "model_selection.how_many": [
-        "transforms", "partition_values", "one_or_two", "candidates", "halves", "evidence", "rules", "verdict", "saying", "shortening",
+        "transforms", "partition_values", "one_or_two", "candidates", "halves", "evidence", "rules", "verdict",
+        "saying", "shortening",
         "gathering",
     ],
     "plots": ["style", "projection", "variables", "search", "stability", "selection", "merging", "maps"],
     "reports": [
         "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
-        "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "figures", "table_content", "table", "image_pictures",
+        "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "figures", "table_content", "table",
+        "image_pictures",
         "image_content", "image", "writers",
     ],
     "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
     "images": [
-        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean", "normalising",
+        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean",
+        "normalising",
         "write", "segmentation", "segment",
     ],
     "experiments": [

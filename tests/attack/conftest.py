@@ -1,6 +1,14 @@
 import os
 
+import pytest
+
 from .outcomes import TALLY
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """A hostile value that is taken for a folder makes it there, not in the project."""
+    monkeypatch.chdir(tmp_path)
 
 
 def pytest_terminal_summary(terminalreporter):
