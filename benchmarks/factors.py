@@ -3,7 +3,7 @@
 Three parts. *simulations*: three groups on five of 25 variables, the noise of the other twenty shares one to three
 factors. *tables*: the default call on real tables, without factors and with as many as it chooses. *cost*: one
 iteration with m factors against one without. Each fit is one record in a folder, so an interrupted run goes on where it
-stopped. FISHEREM_DATA must hold the real tables. About 15 minutes on one core.
+stopped. FISHEREM_DATA must hold the real tables. About 20 minutes on one core.
 """
 
 from __future__ import annotations
