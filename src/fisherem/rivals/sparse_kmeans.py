@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any
 
@@ -133,8 +132,8 @@ class SparseKMeans(SelectingClusterer):
 
     def _check_bound(self, p: int) -> None:
         s: Any = self.bound
-        number = isinstance(s, numbers.Real) and not isinstance(s, bool)
-        if not number or not 1 <= float(s) <= float(np.sqrt(p) * (1 + 1e-12)):
+        number = isinstance(s, (int, float, np.integer, np.floating)) and not isinstance(s, bool)
+        if not number or not 1 <= s <= float(np.sqrt(p) * (1 + 1e-12)):
             raise ValueError(
                 f"bound must be 'permutation' or a number between 1 (one variable) and sqrt(p)={np.sqrt(p):.4g} "
                 f"(all {p}); got {s!r}"
