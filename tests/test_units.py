@@ -112,3 +112,12 @@ def test_a_group_without_rows_is_named():
     with pytest.warns(ConvergenceWarning, match="group 1 has no rows"):
         model = FisherEM(3, random_state=0).fit(X)
     assert len(np.unique(model.labels_)) == 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_labels_belong_to_the_parameters_when_a_group_was_lost():
+    rng = np.random.default_rng(27463)  # found by the attack: a group is refilled, and another one lost at once
+    X = rng.normal(size=(4, 2)) + 4 * rng.normal(size=(3, 2))[[0, 1, 2, 0]]
+    model = FisherEM(3, model="DkBk", init="random", n_init=2, random_state=0).fit(X)
+    assert model.stop_reason_.startswith("collapsed")
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

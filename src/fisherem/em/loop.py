@@ -152,7 +152,8 @@ class _Run:
             raise FloatingPointError(f"the start leaves {names} with fewer than two observations")
         fit = self.recent[-1]
         fit.stop = Stop(StopKind.COLLAPSED, names)
-        return fit
+        # a refill has changed the posteriors since: those of the parameters are wanted
+        return restore(self.problem, fit) if self.event else fit
 
     def _best_of_recent(self, why: StopKind) -> Fit:
         """Without convergence the last iterate is arbitrary: go back to the most likely one of the last window."""
