@@ -13,9 +13,9 @@ from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.em import multistart
 from fisherem.em.problem import prepare
 from fisherem.em.selection_likelihood import selected_likelihood, selection_parameters
+from fisherem.estimators import fitting
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS
-from fisherem.model_selection import search as search_module
 from fisherem.model_selection import searching, verdict_search
 from fisherem.model_selection.grid import columns
 from tests.naive import mixture_log_densities
@@ -104,7 +104,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(simulated, monkeypatch):
 
 def test_covariance_is_computed_once(simulated, monkeypatch):
     calls = []
-    monkeypatch.setattr(search_module, "prepare", lambda *a, **k: calls.append(1) or prepare(*a, **k))
+    monkeypatch.setattr(fitting, "prepare", lambda *a, **k: calls.append(1) or prepare(*a, **k))
     ModelSearch(SparseFisherEM(random_state=0), **SMALL).fit(simulated)
     assert len(calls) == 1
 
@@ -216,7 +216,7 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
     ],
 )
 def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match, monkeypatch):
-    for module in (search_module, verdict_search):
+    for module in (fitting, verdict_search):
         monkeypatch.setattr(module, "prepare", lambda *a, **k: pytest.fail("work has begun"))
     with pytest.raises(ValueError, match=match):
         ModelSearch(**{"estimator": SparseFisherEM(random_state=0), **parameters}).fit(simulated)
