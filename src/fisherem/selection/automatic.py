@@ -245,7 +245,12 @@ def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specifi
         fit = fit_subset(problem, spec, best.labels, best.support, best.rank, name) or fit
     before = dense.fit.history
     fit.history = before + [{**r, "iteration": r["iteration"] + len(before)} for r in fit.history]
-    return replace(dense, fit=fit, model=MODELS.get(name, dense.model))
+    chosen = replace(dense, fit=fit, model=MODELS.get(name, dense.model))
+    if model != AUTO or chosen.model.name == dense.model.name:
+        return chosen
+    kept = {"model": chosen.model.name, "kept": True, "reason": "by the size of the smallest group"}
+    left = [r | {"kept": False, "reason": ""} for r in dense.candidates if r["model"] != kept["model"]]
+    return replace(chosen, candidates=[*left, kept])
 
 
 def _continued(problem: Problem, spec: Specification, model) -> Chosen:
