@@ -275,3 +275,18 @@ def test_normal_scores_are_quantiles_of_mid_ranks():
 def test_a_cold_start_is_refused_not_ignored():
     with pytest.raises(ValueError, match="start='cold' needs a number for sparsity"):
         SparseFisherEM(2, start="cold").fit(np.eye(6))
+
+
+def test_many_rows_never_meet_in_a_table_of_rows_by_rows():
+    """20,000 rows by 20,000 rows would take 3 GB."""
+    import tracemalloc
+
+    labels = np.arange(20_000) % 2
+    Y = np.random.default_rng(0).normal(size=(len(labels), 30))
+    Y[:, :10] += 3 * labels[:, None]
+    pool = pool_of(Y, 2)
+    tracemalloc.start()
+    found = pool.linked_kmeans()
+    assert tracemalloc.get_traced_memory()[1] < 20 * Y.nbytes
+    tracemalloc.stop()
+    assert max(adjusted_rand_score(labels, one) for one in found) > 0.99

@@ -121,13 +121,13 @@ class Pool:
         """Distinct partitions of k-means on the variables that go together with most others, of many.
 
         Variables that carry the same groups are correlated, those that carry nothing only by chance. The sum of a
-        variable's squared correlations with all others takes one product with the rows' inner products.
+        variable's squared correlations with all others takes one product with the smaller of the two inner products.
         """
         found: list[np.ndarray] = []
         for Z in (self._rows, _without_factor(self._rows)):
             deviations = np.sqrt((Z**2).sum(axis=0))
             Z = Z / np.where(deviations > 0, deviations, 1.0)
-            linked = np.einsum("np,np->p", Z, (Z @ Z.T) @ Z)
+            linked = np.einsum("np,np->p", Z, _squared(Z))
             order = np.argsort(-linked, kind="stable")
             for m in _LINKED:
                 if _LINKED_SHARE * m > Z.shape[1]:
@@ -150,6 +150,11 @@ def _compact(Z: np.ndarray) -> np.ndarray:
         return Z
     values, vectors = np.linalg.eigh(Z @ Z.T)
     return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def _squared(Z: np.ndarray) -> np.ndarray:
+    """Z Z'Z, by the smaller of its inner products: 100,000 rows must not meet in a table of n x n."""
+    return (Z @ Z.T) @ Z if Z.shape[0] <= Z.shape[1] else Z @ (Z.T @ Z)
 
 
 def _without_factor(Z: np.ndarray) -> np.ndarray:
