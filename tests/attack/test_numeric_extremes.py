@@ -128,7 +128,7 @@ def units(draw) -> tuple[Drawn, int, float]:
 
 
 def test_units():
-    """Powers of two: the same bits where squares are out of reach; any unit: the same groups."""
+    """Powers of two: the same bits; any unit: the same groups."""
 
     def case_of(drawn: tuple[Drawn, int, float]) -> Case:
         plain, exponent, factor = drawn
@@ -139,6 +139,9 @@ def test_units():
 
         def check(models):
             one, moved, other = models
+            np.testing.assert_array_equal(moved.loadings_, one.loadings_)
+            np.testing.assert_array_equal(moved.weights_, one.weights_)
+            np.testing.assert_array_equal(moved.means_, np.ldexp(one.means_, exponent))
             for model, unit in ((moved, 2.0**exponent), (other, factor)):
                 np.testing.assert_array_equal(model.support_, one.support_)
                 np.testing.assert_array_equal(model.labels_, one.labels_)

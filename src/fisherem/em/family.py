@@ -56,8 +56,11 @@ class Density(Sized, ABC):
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
         """out[k, i] = log pi_k f_k(y_i), a new array, less what `log_common` says."""
 
-    def log_common(self, state: BlockState) -> np.ndarray | None:
-        """out[i]: the part of log f_k(y_i) that is the same for every group, so that it cannot touch the posteriors."""
+    def log_common(self, state: BlockState) -> np.ndarray | float | None:
+        """out[i]: the part of log f_k(y_i) that is the same for every group, so that it cannot touch the posteriors.
+
+        A number, where it is the same for every row.
+        """
         return None
 
 

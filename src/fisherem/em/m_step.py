@@ -24,17 +24,25 @@ class Parameters(Density):
     p: int
     whiteners: np.ndarray  # inverse Cholesky factors of the covariances
     constants: np.ndarray  # log pi_k - 1/2 (p log 2 pi + log|Sigma_k| + (p - d) log beta_k + log|N| - log|G|)
+    unit: int  # exponent of the power of two that `constants` measure lengths in
     n_floored: int = 0  # variances that were raised to the floor
 
     @classmethod
     def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0, noise_log_det=0.0) -> Parameters:
-        """With the factors that the densities need computed once; `noise_log_det` is log|N| - log|G|."""
+        """With the factors that the densities need computed once; `noise_log_det` is log|N| - log|G|.
+
+        A logarithm rounds differently in other units. Taken in a power of two near the noise's own spread it does not,
+        and the posteriors keep every bit when the rows are multiplied by a power of two.
+        """
         d = latent_means.shape[1]
+        unit = int(np.frexp(noises[0])[1]) // 2
         factors = np.linalg.cholesky(covariances)
-        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + noise_log_det
-        constants = np.log(proportions) - 0.5 * (p * np.log(2 * np.pi) + log_det + (p - d) * np.log(noises))
+        spreads = np.ldexp(np.diagonal(factors, axis1=1, axis2=2), -unit)
+        log_det = 2 * np.log(spreads).sum(axis=1) + noise_log_det
+        outside = (p - d) * np.log(np.ldexp(noises, -2 * unit))
+        constants = np.log(proportions) - 0.5 * (p * np.log(2 * np.pi) + log_det + outside)
         whiteners = np.linalg.inv(factors)
-        return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, n_floored)
+        return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, unit, n_floored)
 
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
         """out[k, i] = log pi_k phi(y_i; m_k, S_k) from what was placed: x (d, m), then |Q(y - m_k)|^2 (K, m).
@@ -48,6 +56,10 @@ class Parameters(Density):
         out *= -0.5
         out += self.constants[:, None]
         return out
+
+    def log_common(self, state: BlockState) -> np.ndarray | float:
+        """-p log 2^unit: what the unit of `constants` leaves out."""
+        return -self.p * self.unit * np.log(2)
 
     def _latent_distances(self, x: np.ndarray) -> np.ndarray:
         """out[k, i] = (x_i - mu_k)' Sigma_k^-1 (x_i - mu_k)"""
@@ -79,9 +91,10 @@ class LatentParameters(Parameters):
         out += self.constants[:, None]
         return out
 
-    def log_common(self, state: BlockState) -> np.ndarray | None:
-        """-1/2 |Q(y - ybar)|^2 / beta, where beta is common."""
-        return -0.5 / self.noises[0] * state.placed[-1] if self.common_noise else None
+    def log_common(self, state: BlockState) -> np.ndarray | float:
+        """What the unit leaves out, and -1/2 |Q(y - ybar)|^2 / beta where beta is common."""
+        unit = super().log_common(state)
+        return unit - 0.5 / self.noises[0] * state.placed[-1] if self.common_noise else unit
 
 
 def _raise_to_floor(covariances: np.ndarray, floor: float) -> tuple[np.ndarray, int]:
