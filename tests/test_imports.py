@@ -41,14 +41,16 @@ INSIDE = {
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
     ],
-    "selection": ["criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "noise", "scaling"],
+    "selection": [
+        "criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "noise", "scaling", "powers",
+    ],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
         "errors", "kinds", "masked", "parameters", "cells", "watch", "sources", "readers", "layout", "text", "npy",
         "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "opening",
         "checking",
     ],
-    "estimators": ["fitting", "selected", "prediction", "fisher_em"],
+    "estimators": ["fitting", "pipelines", "selected", "prediction", "fisher_em"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",

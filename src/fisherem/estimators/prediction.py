@@ -22,9 +22,10 @@ from ..model.criteria import CRITERIA
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
 from ..selection.criterion import Partition
+from ..selection.powers import Powers, log_slope
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
-from ..tables.scaling import in_unit, rescaled
+from ..tables.scaling import bent, in_unit, rescaled
 from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM"]
@@ -52,6 +53,7 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     covariances_: np.ndarray
     noise_variances_: np.ndarray
     centre_: np.ndarray
+    bending_: np.ndarray
     n_parameters_: int
     n_jobs: int | None
     random_state: object
@@ -81,6 +83,11 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """What the columns are divided by (p)."""
         return getattr(self, "scales_", np.ones(len(self.loadings_)))  # files of earlier versions have none
 
+    def _powers(self) -> Powers | None:
+        """How the columns are bent before they are divided; None: not at all."""
+        exponents = getattr(self, "exponents_", None)  # files of earlier versions have none
+        return None if exponents is None or (exponents == 1).all() else Powers(exponents, *self.bending_)
+
     def _row_centre(self) -> np.ndarray:
         """The centre of the divided columns (p)."""
         known = getattr(self, "row_centre_", None)  # files of earlier versions have none
@@ -100,7 +107,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
-        weights, scales = check_weights(sample_weight, table), self._scales()
+        weights, scales, powers = check_weights(sample_weight, table), self._scales(), self._powers()
+        table = table if powers is None else bent(table, powers)
         table = rescaled(table, None if (scales == 1).all() else scales)
         make = getattr(table, "rows", None)
         rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
@@ -173,7 +181,16 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         rows, states, _ = self._pass(table, ("log_density",))
         densities = rows.gather(states, "log_density")
         densities[np.isnan(densities)] = -np.inf  # so far away that the squared distance overflows
-        return densities - np.log(self._scales()).sum()
+        self._log_slope(rows, states)
+        slopes = 0.0 if self._powers() is None else rows.gather(states, "log_density")
+        return densities + slopes - np.log(self._scales()).sum()
+
+    def _log_slope(self, rows: Rows, states) -> float:
+        """What bending adds to the log-likelihood of the rows; each row's part takes the place of its log-density."""
+        powers = self._powers()
+        if powers is None:
+            return 0.0
+        return float(rows.fold(log_slope, states, powers, rows.centre, self._scales()).total)
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
@@ -184,7 +201,10 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         return self._told(X, "_labels", None, np.intp)
 
     def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d)."""
+        """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d).
+
+        With transformation="power" those of the bent columns.
+        """
         return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
 
     def score_samples(self, X):
@@ -193,11 +213,12 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
 
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
-        rows, _, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
+        rows, states, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
         if not np.isfinite(sums.log_likelihood):  # a row is so far away that its squared distance overflows
             sums = replace(sums, log_likelihood=-np.inf, entropy=0.0)
-        return n, replace(sums, log_likelihood=sums.log_likelihood - n * float(np.log(self._scales()).sum()))
+        jacobian = self._log_slope(rows, states) - n * float(np.log(self._scales()).sum())
+        return n, replace(sums, log_likelihood=sums.log_likelihood + jacobian)
 
     def score(self, X, y=None, sample_weight=None):
         """The mean log-likelihood per row."""
@@ -217,8 +238,9 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         check_is_fitted(self)
         table = check_table(self, X, reset=False, elsewhere=True)
         weights = check_weights(sample_weight, table)
+        labels, powers = np.asarray(self._labels(table)), self._powers()
+        table = table if powers is None else bent(table, powers)
         problem = prepare(table, weights, ridge="auto", n_jobs=self.n_jobs, rescale=in_unit)
-        labels = np.asarray(self._labels(table))
         return value(Partition.of_labels(problem, labels, len(self.weights_)), np.flatnonzero(self.support_))
 
     def bic(self, X, sample_weight=None):
@@ -248,4 +270,8 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         if metric is not None:
             noise, along = metric.half_times(noise.T).T, metric.spread_along(axes)
         noise -= (noise @ axes) @ along.T
-        return self.means_[labels] + (inside @ along.T + noise) * self._scales(), labels
+        drawn, powers = inside @ along.T + noise, self._powers()
+        if powers is None:
+            return self.means_[labels] + drawn * self._scales(), labels
+        means = self._row_means() + self._row_centre()
+        return powers.inverse((means[labels] + drawn) * self._scales()), labels

@@ -14,12 +14,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..em.dlm_family import Means
+from .pipelines import last_step
 
 __all__ = ["needed_names", "on_selected"]
 
 
 def _estimator(model):
-    return model[-1] if isinstance(model, Pipeline) else model
+    return last_step(model)[1]
 
 
 def needed_names(model, given) -> list | None:
@@ -56,7 +57,7 @@ def on_selected(model):
 def _restricted(step, support: np.ndarray):
     """A fitted step with everything that has a value per variable cut to the selected ones."""
     small = copy.copy(step)
-    for name in ("centre_", "row_centre_", "scales_", "mean_", "var_", "support_", "feature_names_in_"):
+    for name in ("centre_", "row_centre_", "scales_", "exponents_", "mean_", "var_", "support_", "feature_names_in_"):
         if getattr(step, name, None) is not None:
             setattr(small, name, getattr(step, name)[support])
     if isinstance(step, StandardScaler) and step.scale_ is not None:
@@ -64,7 +65,7 @@ def _restricted(step, support: np.ndarray):
     for name in ("loadings_", "sparse_loadings_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[support])
-    for name in ("means_", "row_means_", "group_means_"):
+    for name in ("means_", "row_means_", "group_means_", "bending_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[:, support])
     if hasattr(step, "noise_loadings_"):  # what lies outside the axes is the same for every group

@@ -15,17 +15,17 @@ from .._utils.progress import progress_bar
 from .._utils.wording import count
 from ..em.multistart import FitError
 from ..em.problem import Problem, prepare
-from ..estimators.fitting import adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
+from ..estimators.fitting import POWER, RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..rows.threads import n_threads, one_thread_each
+from ..selection.powers import spiked
 from ..tables.scaling import in_unit
 from .checkpoints import Store, fingerprint
-from .how_many.candidates import COLUMNS, Data, for_groups
+from .how_many.candidates import COLUMNS, POWERS, Data, for_groups
 from .how_many.evidence import Evidence
 from .how_many.gathering import Plan, best_number, gather, prepared_data
 from .how_many.rules import RULES
 from .how_many.saying import said
 from .how_many.shortening import chooses_variables, shorter
-from .how_many.transforms import spiked
 from .how_many.verdict import Verdict, decide
 
 __all__ = ["search_by_verdict", "verdict_columns"]
@@ -53,7 +53,8 @@ def search_by_verdict(search, table, weights=None, prior=None):
         mark = fingerprint(problem, search._settings() + repr((seed, len(rows)))) if search.checkpoint else ""
         evidence = _gathered(search, plan, data, Store(search.checkpoint, mark))
     decision = decide(evidence)
-    search.verdict_ = said(evidence, decision, tuple(_cautions(search, problem, evidence)))
+    cautions = tuple(_cautions(search, problem, evidence, decision.n_clusters))
+    search.verdict_ = said(evidence, decision, cautions)
     search.results_ = _results(evidence)
     search.evidence_ = evidence
     search.best_index_ = evidence.numbers.index(decision.n_clusters)
@@ -83,10 +84,12 @@ def _plan(search, n: int, seed: int, jobs: int) -> Plan:
     if isinstance(least, str):
         least = max(_LEAST_ROWS, int(np.ceil(_LEAST_SHARE * n)))
     numbers = None if isinstance(search.n_clusters, str) else search._clusters()
-    estimator = search.estimator
+    # candidates are fitted to columns that are bent once for all, or not at all
+    estimator = clone(search.estimator).set_params(transformation=RAW)
     if search.n_init is not None:
-        estimator = clone(estimator).set_params(n_init=search.n_init)
-    return Plan(estimator, numbers, int(least), search.n_splits, seed, jobs)
+        estimator.set_params(n_init=search.n_init)
+    bent_only = search.estimator.transformation == POWER
+    return Plan(estimator, numbers, int(least), search.n_splits, seed, jobs, bent_only)
 
 
 def _gathered(search, plan: Plan, data: Data, store: Store) -> Evidence:
@@ -111,7 +114,7 @@ def _gathered(search, plan: Plan, data: Data, store: Store) -> Evidence:
     return evidence
 
 
-def _cautions(search, problem: Problem, evidence: Evidence):
+def _cautions(search, problem: Problem, evidence: Evidence, n_clusters: int):
     """What to keep in mind, and a warning where the range ends too early."""
     if evidence.n < problem.given.n:
         yield (
@@ -123,6 +126,9 @@ def _cautions(search, problem: Problem, evidence: Evidence):
             f"There are fewer rows ({evidence.n:,}) than columns ({problem.p:,}): with so few, almost any grouping can "
             "be separated perfectly. Trust only what comes back on other rows."
         )
+    chosen = evidence.best(n_clusters)
+    if chosen is not None and chosen.source == POWERS and search.estimator.transformation != POWER:
+        yield "Columns are skewed: the groups were found, and fitted, after bending them (transformation='power')."
     numbers = evidence.numbers
     if len(numbers) > 2 and best_number(evidence) == numbers[-1]:
         text = f"{numbers[-1]} is the largest number of groups that was tried, and C still rises there"
@@ -164,8 +170,12 @@ def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, r
     K = verdict.n_clusters
     chosen = evidence.best(K)
     whole = len(rows) == evidence.n == table.shape[0]
-    start = {"init": chosen.labels} if chosen is not None and chosen.source != COLUMNS and whole else {}
-    best = for_groups(search.estimator, K, seed, **start)
+    changes: dict[str, Any] = {}
+    if chosen is not None and chosen.source != COLUMNS and whole:
+        changes["init"] = chosen.labels
+    if chosen is not None and chosen.source == POWERS:  # the groups are those of bent columns: so is the fit
+        changes["transformation"] = POWER
+    best = for_groups(search.estimator, K, seed, **changes)
     if search.n_init is not None:
         best.set_params(n_init=search.n_init)
     for name in ("n_features_in_", "feature_names_in_"):

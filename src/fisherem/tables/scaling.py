@@ -1,4 +1,4 @@
-"""The columns of a table divided by scales: arrays at once, files and dask tables a block at a time."""
+"""The columns of a table divided by scales or bent: arrays at once, files and dask tables a block at a time."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ import numpy as np
 from .dask_table import DaskTable
 from .file_table import FileTable
 
-__all__ = ["in_unit", "rescaled"]
+__all__ = ["bent", "in_unit", "rescaled"]
 
 
 def rescaled(table: Any, scales: np.ndarray | None) -> Any:
     """A checked table (n x p) with column j divided by scales[j]; None leaves it as it is."""
     if scales is None:
         return table
+    return _changed(table, _Divided(scales))
+
+
+def bent(table: Any, powers: Any) -> Any:
+    """A checked table (n x p) with its columns bent by `Powers`, or by anything that transforms rows as they come."""
+    return _changed(table, powers)
+
+
+def _changed(table: Any, transformer: Any) -> Any:
     if isinstance(table, FileTable):
-        return table.transformed(_Divided(scales))
+        return table.transformed(transformer)
     if isinstance(table, DaskTable):
-        divided = DaskTable(table.array / scales)
-        divided.names = table.names
-        return divided
-    if isinstance(table, np.ndarray):
-        return _quotient(table, scales.astype(table.dtype))
-    return _DividedRows(table, scales)
-
-
-def _quotient(rows: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """rows / scales; what is too far away for a number becomes infinite without a warning, and prediction knows it."""
-    with np.errstate(over="ignore"):
-        return rows / scales
+        array = table.array.map_blocks(transformer.transform, dtype=table.dtype, meta=np.empty((0, 0), table.dtype))
+        changed = DaskTable(array)
+        changed.names = table.names
+        return changed
+    return transformer.transform(table) if isinstance(table, np.ndarray) else _ChangedRows(table, transformer)
 
 
 def in_unit(table: Any, unit: float) -> Any:
@@ -39,22 +41,24 @@ def in_unit(table: Any, unit: float) -> Any:
 
 
 class _Divided:
-    """Divides the columns of rows, as a transformer of a file's blocks."""
+    """Divides the columns of rows, in the precision in which they came."""
 
     def __init__(self, scales: np.ndarray):
         self.scales = scales
 
     def transform(self, X):
-        """X / scales."""
-        return _quotient(np.asarray(X), self.scales)
+        """X / scales; what is too far away for a number becomes infinite without a warning: prediction knows it."""
+        X = np.asarray(X)
+        with np.errstate(over="ignore"):
+            return X / self.scales.astype(X.dtype if X.dtype.kind == "f" else float)
 
 
-class _DividedRows:
-    """Rows that are made when they are read (an image on disk, cleaned), divided then."""
+class _ChangedRows:
+    """Rows that are made when they are read (an image on disk, cleaned), changed then."""
 
-    def __init__(self, rows: Any, scales: np.ndarray):
-        self.source, self.scales = rows, scales.astype(rows.dtype)
+    def __init__(self, rows: Any, transformer: Any):
+        self.source, self.transformer = rows, transformer
         self.shape, self.dtype = rows.shape, rows.dtype
 
     def __getitem__(self, index):
-        return _quotient(np.asarray(self.source[index]), self.scales)
+        return self.transformer.transform(np.asarray(self.source[index]))

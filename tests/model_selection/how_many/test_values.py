@@ -14,8 +14,8 @@ from fisherem.model_selection.how_many.transforms import (
     Transformed,
     normal_scores,
     one_group_powers,
-    yeo_johnson,
 )
+from fisherem.selection.powers import yeo_johnson
 
 
 @pytest.fixture(scope="module")

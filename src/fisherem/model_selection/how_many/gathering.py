@@ -34,7 +34,10 @@ _WORTH_A_FIT = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to try: `numbers` of groups (None: as many as the evidence asks for), and how."""
+    """What to try: `numbers` of groups (None: as many as the evidence asks for), and how.
+
+    `bent_only`: skewed columns are always bent, because the estimator was asked to.
+    """
 
     estimator: object
     numbers: Sequence[int] | None
@@ -42,6 +45,7 @@ class Plan:
     n_splits: int
     seed: int
     n_jobs: int
+    bent_only: bool = False
 
 
 def prepared_data(values: np.ndarray, weights: np.ndarray | None) -> Data:
@@ -97,8 +101,9 @@ def best_number(evidence: Evidence) -> int:
 
 def _fits(plan: Plan, data: Data, store: Store, bar, numbers: list[int]) -> Iterator[Candidate]:
     """The estimator's fits, of the columns as they are and of those without skew; the longest work goes first."""
-    sources = (COLUMNS,) if data.bent is None else (COLUMNS, POWERS)
-    cells = [(K, source) for K in sorted(numbers, reverse=True) for source in sources if K > 1 or source == COLUMNS]
+    sources = (COLUMNS,) if data.bent is None else (POWERS,) if plan.bent_only else (COLUMNS, POWERS)
+    tried = {K: sources if K > 1 else (COLUMNS,) for K in numbers}  # one group is the same either way
+    cells = [(K, source) for K in sorted(numbers, reverse=True) for source in tried[K]]
     bar.add(len(cells))
     tasks = [(_single(plan), K, source, plan.seed) for K, source in cells]
     for _, candidate in run_tasks(partial(fit_candidate, data, store), tasks, plan.n_jobs):
