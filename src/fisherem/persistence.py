@@ -23,6 +23,7 @@ import fisherem
 
 from . import __version__
 from ._utils.atomic import atomic_file
+from .estimators.pipelines import last_step
 from .model.dlm import resolve
 from .tables.parameters import check_path
 
@@ -40,7 +41,7 @@ class ModelFileError(ValueError):
 def save(model, path) -> Path:
     """Write a fitted estimator (or a pipeline that ends in one) to `path`, atomically; returns the path.
 
-    A `ModelSearch` is saved as its best estimator.
+    A `ModelSearch` is saved as its best estimator, with the steps before it where it searched with a pipeline.
     """
     import skops.io
 
@@ -101,7 +102,7 @@ def _check_type(path: Path, model) -> None:
     from .rivals import RIVALS
 
     steps = getattr(model, "steps", None) if isinstance(model, Pipeline) else None
-    last = steps[-1][1] if steps else model
+    last = last_step(model)[1] if steps else model
     rivals = tuple(type(rival.make(2, 0)) for rival in RIVALS.values())
     if not isinstance(last, (*_own_classes(), *rivals)):
         held = type(model).__name__ if steps is None else f"Pipeline that ends in {type(last).__name__}"

@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from .._utils.wording import column_name
 from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.pipelines import last_step, support_on
 from ..rivals import RIVALS
 from ..tables.checking import check_list, check_number
 from ..tables.parameters import named_errors
@@ -75,7 +76,7 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     methods : "all", names, or a mapping of names to estimators of your own
         The names are FisherEM, SparseFisherEM, "SparseFisherEM <method>" for each sparse step, and the rivals; case,
         blanks and hyphens do not matter. An estimator of your own needs `fit` and `labels_` or `predict`; without
-        `support_` it uses every variable.
+        `support_` it uses every variable. It may be a pipeline.
     n_clusters : int, default=3
         For the methods by name.
     random_state : int, default=0
@@ -146,7 +147,8 @@ def _fit(estimator, X, p: int):
         warnings.simplefilter("always")
         model = estimator.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
-    support = np.asarray(getattr(model, "support_", np.ones(p, bool)), bool)
+    own = getattr(last_step(model)[1], "support_", None)
+    support = np.ones(p, bool) if own is None else support_on(model, np.asarray(own, bool), p)
     return model, labels, support, "; ".join(dict.fromkeys(str(w.message) for w in caught))
 
 

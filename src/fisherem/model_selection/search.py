@@ -24,12 +24,14 @@ from ..em.model_choice import Chosen
 from ..em.problem import Problem
 from ..estimators import SparseFisherEM
 from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns, warn_of_empty_groups
+from ..estimators.pipelines import fit_steps, last_step, rows_after, whole_pipeline
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
 from ..tables.checking import (
     check_clusters,
     check_table,
     check_weights,
+    open_rows,
 )
 from .checkpoints import Store, fingerprint
 from .grid import DENSE, Outcome, columns
@@ -65,8 +67,9 @@ class ModelSearch(
 
     Parameters
     ----------
-    estimator : FisherEM or SparseFisherEM
-        Its other parameters are used for every fit.
+    estimator : FisherEM or SparseFisherEM, or a pipeline that ends in one
+        Its other parameters are used for every fit. The steps before it, such as a StandardScaler, are fitted once, to
+        all rows, and the search is made on what comes out of them: halves of the rows that are compared share them.
     n_clusters : "auto" or sequence of int, default="auto"
         Numbers of groups. "auto" tries 1 to 4 and goes on while the best lies near the end, up to 12; with a criterion
         it is 2 to 8. A verdict always looks at one group, too, and goes on beyond a given range if its end is best.
@@ -113,8 +116,8 @@ class ModelSearch(
         What has chosen: "verdict" or the name of a criterion.
     paths_ : dict of (n_clusters, model, axis_weights) to DataFrame
         The size of each variable's loadings along the path.
-    best_estimator_ : FisherEM or SparseFisherEM
-        The fitted estimator of the best row.
+    best_estimator_ : FisherEM or SparseFisherEM, or a pipeline
+        The fitted estimator of the best row, behind the fitted steps where a pipeline was given.
     best_index_ : int
         The best row of `results_`.
     best_params_ : dict
@@ -166,10 +169,29 @@ class ModelSearch(
 
     def fit(self, X, y=None, sample_weight=None):
         """Search on the rows of X. `y` is ignored."""
+        before, estimator = last_step(self.estimator)
+        if before is not None:
+            return self._fit_behind(before, estimator, X, sample_weight)
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
         weights = check_weights(sample_weight, table)
         search_rows(self, table, weights)
+        return self
+
+    def _fit_behind(self, before, estimator, X, sample_weight):
+        """Search on what the steps of a pipeline make of X; the best fit goes behind the fitted steps."""
+        inner = clone(self).set_params(estimator=estimator)
+        inner._check_parameters()
+        fitted, X = fit_steps(before, open_rows(inner, X))
+        inner.fit(rows_after(fitted, X), sample_weight=sample_weight)
+        for name, value in vars(inner).items():
+            if name.endswith("_") and not name.startswith("_"):
+                setattr(self, name, value)
+        self.best_estimator_ = whole_pipeline(fitted, inner.best_estimator_, self.estimator, X)
+        self.n_features_in_ = fitted.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
         return self
 
     def _grid(self, n: int, p: int) -> Grid:
@@ -223,7 +245,7 @@ class ModelSearch(
     def __getattr__(self, name):
         """Fitted attributes of the best estimator: labels_, support_, loadings_, ..."""
         if name.endswith("_") and not name.startswith("_") and "best_estimator_" in self.__dict__:
-            return getattr(self.__dict__["best_estimator_"], name)
+            return getattr(last_step(self.__dict__["best_estimator_"])[1], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _best(self):
@@ -244,7 +266,7 @@ class ModelSearch(
 
     @property
     def _n_features_out(self) -> int:
-        return self._best()._n_features_out
+        return last_step(self._best())[1]._n_features_out
 
     def score_samples(self, X):
         """log f(y) of each row, by the best fit."""

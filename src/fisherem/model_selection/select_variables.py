@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
 from ..estimators import SparseFisherEM
+from ..estimators.pipelines import columns_of, last_step, support_on
 from ..tables.checking import check_table, open_rows
 from ..tables.dask_table import DaskTable
 from ..tables.file_table import FileTable
@@ -23,7 +24,8 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator, default=SparseFisherEM()
-        Any estimator with `support_` after fit.
+        Any estimator with `support_` after fit, or a pipeline that ends in one and keeps the columns apart (a scaler
+        does, PCA does not).
 
     Attributes
     ----------
@@ -47,8 +49,11 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             self.estimator_.fit(X)
         else:
             self.estimator_.fit(X, sample_weight=sample_weight)
-        if not hasattr(self.estimator_, "support_"):
-            raise TypeError(f"{type(self.estimator_).__name__} has no support_ after fit: it selects no variables")
+        last = last_step(self.estimator_)[1]
+        if not hasattr(last, "support_"):
+            raise TypeError(f"{type(last).__name__} has no support_ after fit: it selects no variables")
+        if last is not self.estimator_ and columns_of(self.estimator_) is None:
+            raise ValueError("the steps before the estimator mix the columns: none of them is selected by itself")
         return self
 
     def transform(self, X):
@@ -66,7 +71,7 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self):
         check_is_fitted(self)
-        return self.estimator_.support_
+        return support_on(self.estimator_, last_step(self.estimator_)[1].support_, self.n_features_in_)
 
 
 def _all_rows(table: FileTable) -> np.ndarray:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.wording import column_name
+from ..estimators.pipelines import last_step, names_of, on_its_rows
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from ..tables.parameters import named_errors
@@ -108,20 +109,18 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
     """
     model = clone(estimator)
     alone = {"random_state": int(seed), "n_jobs": 1, "progress": False}
-    model.set_params(**{name: alone[name.rpartition("__")[2]] for name in model.get_params() if _is_one(name, alone)})
+    # those of the estimator, of the one that it searches with, or of a step of a pipeline
+    last = {name: name.rpartition("__")[2] for name in model.get_params()}
+    model.set_params(**{name: alone[end] for name, end in last.items() if end in alone})
     try:
         with one_thread_each(), warnings.catch_warnings():
             # half of the rows converge less often, and fifty times the same warning says less than the agreement
             warnings.simplefilter("ignore")
             model.fit(_rows_of(X, rows))
-            return model.support_.copy(), np.asarray(model.predict(X), np.int32)
+            estimator, table = on_its_rows(model, X)
+            return estimator.support_.copy(), np.asarray(estimator.predict(table), np.int32)
     except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
         return str(error)
-
-
-def _is_one(name: str, parameters: dict) -> bool:
-    """Whether a parameter is one of these, of the estimator itself or of the one that it searches with."""
-    return name.removeprefix("estimator__") in parameters
 
 
 def _rows_of(X, rows: np.ndarray):
@@ -156,7 +155,8 @@ def stability(
     Parameters
     ----------
     estimator : estimator
-        With `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...); it is not changed.
+        With `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...), or a pipeline that ends in one: then
+        the steps before it are fitted again, too, to every subsample. It is not changed.
     X : array, frame or table in a file, of n rows
         A frame's column names are kept.
     n_subsamples : int, default=50
@@ -194,14 +194,15 @@ def stability(
         raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")
     if hasattr(X, "memory"):  # a table in a file: every process holds its subsample, and makes a copy or two of it
         size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
-    if fitted is not None and not (hasattr(fitted, "support_") and hasattr(fitted, "predict")):
+    if fitted is not None and not (hasattr(last_step(fitted)[1], "support_") and hasattr(fitted, "predict")):
         raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")
-    full = clone(estimator).fit(X) if fitted is None else fitted
+    fitted = clone(estimator).fit(X) if fitted is None else fitted
+    full, table = on_its_rows(fitted, X)
     if not hasattr(full, "support_"):
-        raise TypeError(f"{type(estimator).__name__} has no support_ after fit: it selects no variables")
+        raise TypeError(f"{type(full).__name__} has no support_ after fit: it selects no variables")
     probe = np.sort(rng.permutation(n)[:_ROWS])
     tasks = [(np.sort(rng.permutation(n)[:size]), rng.randint(np.iinfo(np.int32).max)) for _ in range(n_subsamples)]
-    reference = np.asarray(full.predict(X))
+    reference = np.asarray(full.predict(table))
     K = int(reference.max()) + 1
     came_back = np.zeros(n, int)
     results: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -211,6 +212,8 @@ def stability(
         for i, result in run_tasks(partial(_refit, estimator, X), tasks, n_threads(n_jobs)):
             if isinstance(result, str):
                 failures.append(result)
+            elif len(result[0]) != len(full.support_):
+                failures.append(f"the steps gave {len(result[0])} columns, and {len(full.support_)} with all rows")
             else:
                 support, labels = result
                 came_back += _came_back(reference, labels, K)
@@ -220,11 +223,11 @@ def stability(
         raise ValueError(f"all {n_subsamples} refits failed: {'; '.join(sorted(set(failures)))}")
     supports = np.array([results[i][0] for i in sorted(results)])
     agreement, pairwise = _agreements(reference[probe], [results[i][1] for i in sorted(results)], rng)
-    names = getattr(full, "feature_names_in_", None)
+    names = names_of(getattr(full, "best_estimator_", full))
     return Stability(
         frequencies=supports.mean(axis=0),
         selected=full.support_.copy(),
-        names=[column_name(j) for j in range(supports.shape[1])] if names is None else [str(v) for v in names],
+        names=[column_name(j) for j in range(supports.shape[1])] if names is None else names,
         n_selected=supports.sum(axis=1),
         agreement=agreement,
         pairwise=pairwise,

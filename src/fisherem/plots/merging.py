@@ -34,7 +34,7 @@ class MergeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X) -> MergeDisplay:
-        """The tree of a fitted estimator's (or search's) posteriors of the rows X."""
+        """The tree of the posteriors that a fitted estimator, search or pipeline gives the rows X."""
         return cls.from_posteriors(np.asarray(estimator.predict_proba(X)))
 
     @classmethod

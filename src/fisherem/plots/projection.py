@@ -8,12 +8,18 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
-from .style import MARKERS, PALETTE, legend_names, new_axes, variable_names
+from .._utils.wording import count
+from ..estimators.pipelines import on_its_rows
+from .style import group_style, legend_names, new_axes, variable_names
 
 __all__ = ["ProjectionDisplay"]
 
 # Names of variables: their size, and the height of a line of them, in points.
 _FONT, _LINE = 9, 11
+# The 95% quantile of chi squared with two degrees of freedom, and with one: what the contours enclose.
+_CONTOUR = {2: 5.991, 1: 3.841}
+# Legends with more groups than this take two columns.
+_LONG_LEGEND = 8
 
 
 @dataclass
@@ -36,6 +42,12 @@ class ProjectionDisplay:
         Their names.
     axes : tuple of int
         The numbers of the axes that are shown, from 0.
+    sizes : ndarray of shape (K,)
+        The rows of each group: those of X, or those of the fit where no X was given.
+    n_axes : int
+        How many axes there are.
+    n_strangers : int
+        The rows of X that lie inside the ellipse of another group than their own.
     """
 
     points: np.ndarray
@@ -45,20 +57,25 @@ class ProjectionDisplay:
     arrows: np.ndarray
     names: list[str]
     axes: tuple[int, ...]
+    sizes: np.ndarray
+    n_axes: int
+    n_strangers: int = 0
 
     @classmethod
-    def from_estimator(cls, model, X, *, axes=(0, 1), names=None, n_arrows=12) -> ProjectionDisplay:
-        """The rows X (n x p) on two `axes` (from 0) of a fitted estimator.
+    def from_estimator(cls, model, X=None, *, axes=(0, 1), names=None, n_arrows=12) -> ProjectionDisplay:
+        """The rows X (n x p) on two `axes` (from 0) of a fitted estimator, a search or a pipeline that ends in one.
 
-        At most `n_arrows` variables are shown as arrows, those with the largest loadings. `names` (p) are the names of
-        the variables, by default those of the fit.
+        Without X the groups are shown as ellipses only. At most `n_arrows` variables are shown as arrows, those with
+        the largest loadings. `names` (p) are the names of the variables, by default those of the fit.
         """
         check_is_fitted(model)
+        model, X = on_its_rows(model, X)
+        model = getattr(model, "best_estimator_", model)
         d = model.loadings_.shape[1]
         if d == 0:
             raise ValueError("a model of one group has no axes to show")
         chosen = (0,) if d == 1 else tuple(axes)
-        if max(chosen) >= d or min(chosen) < 0 or len(set(chosen)) != len(chosen):
+        if len(chosen) not in _CONTOUR or max(chosen) >= d or min(chosen) < 0 or len(set(chosen)) != len(chosen):
             raise ValueError(f"axes must be two different numbers between 0 and {d - 1}; got {axes!r}")
         loadings = model.loadings_[:, chosen]
         size = np.linalg.norm(loadings, axis=1)
@@ -67,16 +84,35 @@ class ProjectionDisplay:
         covariances = model.covariances_[:, chosen][:, :, chosen]
         angle = np.linspace(0, 2 * np.pi, 60)
         circle = np.column_stack([np.cos(angle), np.sin(angle)])[:, : len(chosen)]
-        radius = np.sqrt(5.991)  # the 95% quantile of chi squared with two degrees of freedom
+        radius = np.sqrt(_CONTOUR[len(chosen)])
         ellipses = centres[:, None] + radius * np.einsum("aj,kij->kai", circle, np.linalg.cholesky(covariances))
-        points = np.asarray(model.transform(X), float)[:, chosen]
+        points = np.zeros((0, len(chosen))) if X is None else np.asarray(model.transform(X), float)[:, chosen]
+        labels = np.zeros(0, int) if X is None else np.asarray(model.predict(X))
+        sizes = np.bincount(model.labels_ if X is None else labels, minlength=len(centres))
         all_names = variable_names(model, names, len(loadings))
-        return cls(points, model.predict(X), centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen)
+        return cls(
+            points, labels, centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen, sizes, d,
+            _strangers(points, labels, centres, covariances),
+        )  # fmt: skip
+
+    @property
+    def note(self) -> str:
+        """What the ellipses are, and why points lie in that of another group than their own, where some do."""
+        drawn = "Each ellipse holds 95% of its group in this plane."
+        if not self.n_strangers:
+            return drawn
+        lie = "lies" if self.n_strangers == 1 else "lie"
+        reason = "where ellipses overlap, a row goes to the group that is most probable there."
+        if self.n_axes > self.points.shape[1]:
+            others = count(self.n_axes - self.points.shape[1], "other axis", "other axes")
+            reason = f"the groups are also apart along {others}."
+        return f"{drawn}\n{count(self.n_strangers, 'row')} {lie} in the ellipse of another group: {reason}"
 
     def plot(self, ax=None, *, group_names=None):
-        """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points.
+        """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points over the span of 95% of it.
 
-        The legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
+        A note below the picture says what the ellipses are, and why points lie in another group's. The
+        legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
         """
         ax = new_axes(ax, (8, 6))
         K = len(self.centres)
@@ -84,12 +120,15 @@ class ProjectionDisplay:
         flat = self.points.shape[1] == 1
         for k in range(K):
             rows = self.points[self.labels == k]
-            colour, marker = PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]
+            colour, marker = group_style(k)
             # one axis: spread the rows of a group over a band of its own, evenly and without chance
             x, y = (rows[:, 0], k + 0.6 * (np.arange(len(rows)) % 17 / 16 - 0.5)) if flat else rows.T
-            label = f"{group_names[k]} ({len(rows)})"
+            label = f"{group_names[k]} ({self.sizes[k]})"
             ax.scatter(x, y, s=22, c=colour, marker=marker, alpha=0.75, linewidths=0, label=label)
-            if not flat:
+            if flat:
+                span = self.ellipses[k, :, 0]
+                ax.plot([span.min(), span.max()], [k, k], color=colour, lw=1.2)
+            else:
                 ax.plot(*self.ellipses[k].T, color=colour, lw=1.2)
         if flat:
             ax.set_yticks(range(K), group_names)
@@ -98,15 +137,21 @@ class ProjectionDisplay:
             ax.set_aspect("equal", adjustable="datalim")
             self._draw_arrows(ax)
         ax.set_xlabel(f"discriminative axis {self.axes[0] + 1}")
-        ax.legend(frameon=False, loc="best")
+        ax.legend(frameon=False, loc="best", ncols=1 if K <= _LONG_LEGEND else 2)
+        if not flat:  # strips lie apart, whatever their spans
+            ax.annotate(
+                self.note, (0, 0), (0, -34), xycoords="axes fraction", textcoords="offset points", va="top",
+                fontsize=8, color="0.3",
+            )  # fmt: skip
         self.ax_ = ax
         return self
 
     def _draw_arrows(self, ax) -> None:
         from matplotlib.patheffects import withStroke
 
-        middle = self.points.mean(axis=0)
-        reach = 0.45 * np.abs(self.points - middle).max() / np.linalg.norm(self.arrows, axis=1).max()
+        shown = self.points if len(self.points) else self.ellipses.reshape(-1, 2)
+        middle = shown.mean(axis=0)
+        reach = 0.45 * np.abs(shown - middle).max() / np.linalg.norm(self.arrows, axis=1).max()
         tips = middle + reach * self.arrows
         right = tips[:, 0] >= middle[0]
         outside = middle + 1.06 * (tips - middle)
@@ -122,6 +167,16 @@ class ProjectionDisplay:
                 name, at, (0, up), textcoords="offset points", color="0.2", fontsize=_FONT,
                 ha="left" if is_right else "right", va="center", path_effects=halo,
             )  # fmt: skip
+
+
+def _strangers(points: np.ndarray, labels: np.ndarray, centres: np.ndarray, covariances: np.ndarray) -> int:
+    """How many points (n x a) lie inside the contour of a group that is not theirs."""
+    inside = np.zeros(len(points), bool)
+    for k, (centre, covariance) in enumerate(zip(centres, covariances, strict=True)):
+        offset = points - centre
+        distance = np.einsum("na,na->n", offset, np.linalg.solve(covariance, offset.T).T)
+        inside |= (distance <= _CONTOUR[points.shape[1]]) & (labels != k)
+    return int(inside.sum())
 
 
 def _apart(heights: np.ndarray, least: float) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..estimators.pipelines import last_step, support_on
 from .style import PALETTE, new_axes, variable_names
 
 __all__ = ["SelectionDisplay", "importance"]
@@ -14,8 +15,12 @@ __all__ = ["SelectionDisplay", "importance"]
 def importance(model, p: int) -> np.ndarray:
     """How much each of the p variables counts in a fitted model, in [0, 1] with the largest at 1.
 
-    That is the length of its loadings, its weight in sparse k-means, or 1 if it is selected.
+    That is the length of its loadings, its weight in sparse k-means, or 1 if it is selected. For a pipeline it is that
+    of the last step, where each of its columns is one of the p; otherwise all of them count alike.
     """
+    before, last = last_step(getattr(model, "best_estimator_", model))
+    if before is not None:
+        return support_on(model, importance(last, int(last.n_features_in_)), p)
     if hasattr(model, "loadings_"):
         sparse = getattr(model, "sparse_loadings_", model.loadings_)
         values = np.linalg.norm(sparse, axis=1)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from .._utils.wording import column_name, group_name
 
-__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "legend_names", "new_axes", "variable_names"]
+__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "group_style", "legend_names", "new_axes", "variable_names"]
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
 # The same for a dark page: lighter, and white for black (page.css has them too).
 DARK_PALETTE = ("#3a9bdc", "#ee7733", "#1fbf91", "#e293bf", "#f0b429", "#9ad7ff", "#f2f2f2", "#c74f8c")
-MARKERS = "os^DvPX*"
+MARKERS = "os^DvPX*<>ph"
+# Groups 9 to 12: olive, violet, brown and grey. Any two of the twelve are at least 26 apart in CIELAB, as the two blues
+# are; a difference of about 2 can just be seen.
+_MORE = ("#999933", "#6929C4", "#661100", "#8A8A8A")
+
+
+def group_style(k: int) -> tuple[str, str]:
+    """(colour, marker) of group k, from 0: a pair of its own for each of the first 144 groups, 12 colours by then."""
+    colours = (*PALETTE, *_MORE)
+    turn, place = divmod(k, len(colours))
+    return colours[place], MARKERS[(place + turn) % len(MARKERS)]
 
 
 def variable_names(model, names, p: int) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import MARKERS, PALETTE, legend_names, new_axes, variable_names
+from ..estimators.pipelines import on_its_rows
+from .style import PALETTE, group_style, legend_names, new_axes, variable_names
 
 __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
@@ -40,9 +41,11 @@ class LoadingsDisplay:
     def from_estimator(cls, model, *, names=None, n_variables=30) -> LoadingsDisplay:
         """The loadings of a fitted estimator: at most `n_variables` of the selected variables, the longest first.
 
-        `names` (p) are the variables' names, by default those of the fit.
+        The estimator may be the last step of a pipeline. `names` (p) are the variables' names, by default those of the
+        fit.
         """
         check_is_fitted(model)
+        model, _ = on_its_rows(model)
         p, d = model.loadings_.shape
         if d == 0:
             raise ValueError("a model of one group has no axes to show")
@@ -97,10 +100,12 @@ class ProfilesDisplay:
         """The group means of a fitted estimator.
 
         If the rows X (n x p) are given, the means are in standard deviations of X from its mean, so that variables of
-        any unit fit in one picture; constant variables are then 0. `names` (p) are the variables' names, by default
-        those of the fit.
+        any unit fit in one picture; constant variables are then 0. The estimator may be the last step of a pipeline;
+        its means are those of what the steps make of X. `names` (p) are the variables' names, by default those of the
+        fit.
         """
         check_is_fitted(model)
+        model, X = on_its_rows(model, X)
         values = model.group_means_
         all_names = variable_names(model, names, values.shape[1])
         if X is not None:
@@ -125,10 +130,10 @@ class ProfilesDisplay:
             for j in np.flatnonzero(self.selected):
                 ax.axvspan(j + 0.5, j + 1.5, color="0.85", lw=0, zorder=0)
         for k in range(K):
-            marker = MARKERS[k % len(MARKERS)] if p <= _MAX_NAMED else None
+            colour, marker = group_style(k)
             line = "-" if k < len(PALETTE) else "--"
             ax.plot(
-                places, self.values[k], line, color=PALETTE[k % len(PALETTE)], marker=marker, ms=5, lw=1.2,
+                places, self.values[k], line, color=colour, marker=marker if p <= _MAX_NAMED else None, ms=5, lw=1.2,
                 label=group_names[k],
             )  # fmt: skip
         if p <= _MAX_NAMED:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.wording import group_name
+from ..estimators.pipelines import on_its_rows, steps_in_words
 from ..plots.style import PALETTE
 from . import figures, rows, svg
 from .document import asset, template, write_page
@@ -26,7 +27,7 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
 
     Parameters
     ----------
-    model : fitted FisherEM, SparseFisherEM or ModelSearch, or a Segmentation
+    model : fitted FisherEM, SparseFisherEM or ModelSearch, a pipeline that ends in one, or a Segmentation
         For a search, the page shows the best fit and how it was chosen. A segmented image brings its pixels with it:
         ``report(found, path="report.html")``.
     X : array, frame or path of n rows
@@ -55,6 +56,10 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
         raise TypeError("report needs a path to write to: report(model, X, path), or report(segmentation, path=path)")
     if hasattr(model, "mean_spectra"):
         return model.report(path, title=title)
+    steps = steps_in_words(model)
+    if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
+        model, X = on_its_rows(model, X)
+        notes = [*steps, *([notes] if isinstance(notes, str) else notes or [])]
     content = build(model, X, ids=ids, labels=labels, title=title, stability=stability, notes=notes)
     return write_page(Path(path), render(content))
 
