@@ -75,3 +75,12 @@ def test_auto_scale_gives_raw_columns_to_the_estimator(table, rows, tmp_path):
 def test_auto_scale_stands_alone(table, other, first):
     given = ("--auto-scale", other) if first else (other, "--auto-scale")
     assert "leave out --scale and --no-scale" in run("fit", table, "-k", 2, *given, code=2)
+
+
+def test_skewed_columns_are_bent_if_asked(rows, tmp_path):
+    path, out = tmp_path / "skewed.csv", tmp_path / "out"
+    np.exp(rows / rows.std()).to_csv(path, index=False)
+    words = " ".join(run("fit", path, "-k", 2, "-o", out, "--transformation", "power").split())
+    exponents = load(out / "model.skops")[-1].exponents_
+    assert (exponents != 1).sum() > 5
+    assert f"{(exponents != 1).sum()} skewed columns bent by a power" in words

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from .choices import Model, NameList, Registered, Share, names_at
 from .common import cluster_range, friendly, quiet_warnings
 from .data import open_data, scaled
-from .options import DENSE, auto_scale_option, fit_options, noise_option, table_options
+from .options import DENSE, auto_scale_option, fit_options, noise_option, table_options, transformation_option
 from .results import check_folder, finish
 
 __all__ = ["fit", "search"]
@@ -61,11 +61,12 @@ def _estimator(method: str, **parameters):
               help="Model; auto chooses among those with a common noise.")  # fmt: skip
 @noise_option
 @auto_scale_option
+@transformation_option
 @stability_option
 @fit_options
 @friendly
 def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, noise_factors, auto_scale,
-        n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+        transformation, n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
     if auto_scale and click.get_current_context().get_parameter_source("scale") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--auto-scale tries both: leave out --scale and --no-scale")
@@ -74,8 +75,8 @@ def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, n
     table = open_data(data, id_column, label_column, drop, memory, comma)
     X, scaler = (table.X, None) if auto_scale else scaled(table, scale)
     one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, noise_factors=noise_factors,
-                     scale="auto" if auto_scale else "none", n_init=n_init, random_state=seed, n_jobs=jobs,
-                     memory=memory).fit(X)  # fmt: skip
+                     scale="auto" if auto_scale else "none", transformation=transformation, n_init=n_init,
+                     random_state=seed, n_jobs=jobs, memory=memory).fit(X)  # fmt: skip
     sure = _stability(one, table, X, n_refits, seed, jobs, quiet or as_json)
     finish(output, one, one, table, X, scaler, as_json, quiet, sure)
 
@@ -93,11 +94,12 @@ def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, n
 @click.option("--fewest", is_flag=True, help="Take the fewest variables that are nearly as good as the best list.")
 @click.option("--joint", is_flag=True, help="Follow the sparsity path of every model.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder to keep finished fits in.")
+@transformation_option
 @stability_option
 @fit_options
 @friendly
 def search(data, id_column, label_column, drop, comma, clusters, models, criterion, fewest, joint, checkpoint,
-           n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+           transformation, n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
     """Choose the number of groups for the table DATA, and say how sure that is."""
     from ..model_selection.search import ModelSearch
 
@@ -106,7 +108,7 @@ def search(data, id_column, label_column, drop, comma, clusters, models, criteri
     table = open_data(data, id_column, label_column, drop, memory, comma)
     X, scaler = scaled(table, scale)
     found = ModelSearch(
-        _estimator(method, n_init=n_init, random_state=seed, memory=memory),
+        _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation),
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, fewest_variables=fewest, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
     ).fit(X)  # fmt: skip

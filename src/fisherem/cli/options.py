@@ -10,7 +10,7 @@ from .choices import Registered
 
 __all__ = [
     "DENSE", "auto_scale_option", "fit_options", "json_option", "memory_option", "noise_option", "quiet_option",
-    "scale_option", "table_options",
+    "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
 # The word for no sparse step at all.
@@ -44,6 +44,10 @@ class _Number(click.ParamType):
 noise_option = click.option(
     "--noise-factors", type=_Number(), default="auto", show_default=True,
     help="Factors that the noise of all groups shares (size, brightness, batch); 0 is the paper's model.",
+)  # fmt: skip
+transformation_option = click.option(
+    "--transformation", type=click.Choice(["none", "power"]), default="none", show_default=True,
+    help="power bends skewed columns: an exponent each, estimated within the groups.",
 )  # fmt: skip
 memory_option = click.option(
     "--memory", metavar="SIZE", default="1GB", show_default=True,

@@ -101,7 +101,13 @@ def noise_words(model) -> str:
 
 
 def scale_words(model) -> str:
-    """How the estimator scaled the columns, and what was tried; "" if it left them as they were given."""
+    """How the estimator bent and scaled the columns, and what was tried; "" if it left them as they were given."""
+    bent = int((getattr(model, "exponents_", np.ones(1)) != 1).sum())
+    bending = f"{count(bent, 'skewed column')} bent by a power" if bent else ""
+    return ", ".join(filter(None, (_scaling_words(model), bending)))
+
+
+def _scaling_words(model) -> str:
     done = {"none": "columns as they are", "standardise": "columns standardised"}
     kept = getattr(model, "scale_", "none")
     records = {record["scale"]: record for record in getattr(model, "scale_choice_", [])}
