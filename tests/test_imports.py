@@ -46,8 +46,9 @@ INSIDE = {
     ],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
-        "errors", "kinds", "masked", "parameters", "cells", "watch", "sources", "readers", "layout", "text", "npy",
-        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "opening",
+        "errors", "kinds", "masked", "parameters", "missing", "cells", "watch", "sources", "readers", "layout",
+        "series_matrix", "text", "npy",
+        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "transposing", "opening",
         "checking",
     ],
     "estimators": ["fitting", "pipelines", "selected", "prediction", "fisher_em"],

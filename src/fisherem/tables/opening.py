@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ import pandas as pd
 
 from .._utils.wording import column_name, listed
 from . import text, whole_files  # noqa: F401 (they register their readers)
-from .cells import check_cells, numbers_of
+from .cells import Places, check_cells, numbers_of
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .readers import READERS, Sheet, reader_of
 from .sources import Source
 from .streamed_files import check_numbers, open_source
+from .transposing import COLUMN_NAMES, first_is_text, hint_of_genes, is_turned, transposed
 
 __all__ = ["Table", "is_path", "open_table"]
 
@@ -35,7 +36,7 @@ class Table:
     """A table of n rows and p columns of numbers, with what is known about its rows.
 
     X, a frame or a `FileTable` · ids (n), by default 1, 2, ... · labels (n) for scoring, or None · notes on how the
-    file was read · path, or None for what was open already
+    file was read · path, or None for what was open already · hint, what looks wrong with it, "" for nothing
     """
 
     X: pd.DataFrame | FileTable
@@ -43,6 +44,7 @@ class Table:
     labels: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     path: Path | None = None
+    hint: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -78,7 +80,7 @@ class Table:
             raise TableError(f"{self.path}: the model needs columns that are missing: {listed(missing)}")
         columns = [place[name] for name in names]
         X = self.X.select(columns) if isinstance(self.X, FileTable) else self.X.iloc[:, columns]
-        return Table(X, self.ids, self.labels, self.notes, self.path)
+        return Table(X, self.ids, self.labels, self.notes, self.path, self.hint)
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class _Roles:
     label_column: str | None
     drop: tuple[str, ...]
     only: frozenset[str] | None
+    find_ids: bool = False  # whether a first column of text, each cell its own, names the rows
 
     def check(self, path, names: list[str]) -> None:
         named = [("--id-column", self.id_column), ("--label-column", self.label_column)]
@@ -96,7 +99,21 @@ class _Roles:
             if name is not None and name not in names:
                 raise TableError(f"{path}: {option} names {name!r}, but the columns are {listed(names, 10)}")
 
-    def kept(self, path, names: list[str]) -> list[int]:
+    def with_ids(self, first: str, cells, notes: list[str]) -> _Roles:
+        """The same with the column `first` as the names of the rows, if it may be and its cells differ; noted."""
+        if not self.find_ids or self.id_column is not None or first == self.label_column or first in self.drop:
+            return self
+        if len(set(cells)) < len(cells):
+            return self
+        notes.append(f"the first column, {first!r}, was taken as the names of the rows (--id-column names another)")
+        return replace(self, id_column=first)
+
+    def kept(self, path, names: list[str], ids: Any = range(0)) -> list[int]:
+        if self.only is not None and is_turned(list(self.only), names, ids):
+            raise TableError(
+                f"{path}: the table is transposed: the columns that the model needs, {listed(sorted(self.only), 3)}, "
+                "are its rows; give --transpose"
+            )
         taken = {self.id_column, self.label_column, *self.drop}
         kept = [j for j, n in enumerate(names) if n not in taken and (self.only is None or n in self.only)]
         if not kept:
@@ -112,6 +129,7 @@ def is_path(X: Any) -> bool:
 def open_table(
     source: Any, *, id_column: str | None = None, label_column: str | None = None, drop: Sequence[str] = (),
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
+    find_ids: bool = False, transpose: bool | None = None,
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array once, and take out the columns that are not to be clustered.
 
@@ -128,13 +146,18 @@ def open_table(
     comma : {"decimal", "thousands"}, optional
         What a comma inside of a number is in a text file. By default it is found out, and a file in which it could be
         either is refused.
+    find_ids : bool, default=False
+        Take a first column of text in which no two cells are the same as the names of the rows.
+    transpose : bool, optional
+        Make the columns of the file the rows. By default only the series matrix files of GEO are turned, which have
+        their samples in the columns.
 
     Returns
     -------
     Table
         All columns that are kept hold numbers.
     """
-    roles = _Roles(id_column, label_column, tuple(drop), None if only is None else frozenset(only))
+    roles = _Roles(id_column, label_column, tuple(drop), None if only is None else frozenset(only), find_ids)
     if not is_path(source):
         opened = open_source(source)
         if opened is None:
@@ -148,11 +171,36 @@ def open_table(
             f"{path}: comma (--comma) says how text is read ({kinds}), not this kind of file; leave it out"
         )
     if reader.streamed is not None:
-        return _from_source(path, reader.streamed(path), roles, memory)
-    assert reader.whole is not None  # a reader has one of the two
-    given = {"as_text": () if id_column is None else (id_column,), "comma": comma}
-    options = {name: given[name] for name in reader.options}
-    return _from_sheet(path, reader.whole(path, **options), roles, parse_memory(memory))
+        opened = reader.streamed(path)
+        if not transpose:
+            return _from_source(path, opened, roles, memory)
+        sheet = _whole_source(path, opened, parse_memory(memory))
+    else:
+        assert reader.whole is not None  # a reader has one of the two
+        given = {"as_text": () if id_column is None else (id_column,), "comma": comma}
+        sheet = reader.whole(path, **{name: given[name] for name in reader.options})
+    if sheet.samples_in_columns if transpose is None else transpose:
+        why = "a series matrix has its samples in columns" if transpose is None else "as --transpose asks for"
+        sheet = transposed(path, sheet)
+        sheet.notes.append(f"the table was transposed ({why}): its columns are the rows (--no-transpose keeps it)")
+    return _from_sheet(path, sheet, roles, parse_memory(memory))
+
+
+def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
+    """A file that could be streamed as a sheet, all of it: to be transposed."""
+    n, p = source.shape
+    names = source.names or [column_name(j) for j in range(p)]
+    if 2 * n * p * source.dtype.itemsize > memory:
+        raise TableError(
+            f"{path}: {n:,} rows x {p:,} columns take more than half of the memory budget ({memory / 1e6:g} MB), and "
+            "transposing needs all of them: raise memory (--memory)"
+        )
+    first = 1 if names[0] in source.text_columns else 0
+    numbers = check_numbers(source.select(range(first, p)) if first else source)
+    frame = pd.DataFrame(numbers.read(0, n), columns=names[first:])
+    if first:
+        frame.insert(0, names[0], source.column(0))
+    return Sheet(frame, [f"read from {path.suffix.lower()}"])
 
 
 def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any) -> Table:
@@ -160,29 +208,36 @@ def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any) 
     names = source.names or [column_name(j) for j in range(p)]
     where = path or source.path or "the table"
     roles.check(where, names)
-    kept = roles.kept(where, names)
+    notes = [] if path is None else [f"read from {path.suffix.lower()}"]
+    if roles.find_ids and source.text_columns.get(names[0]) == "text":
+        roles = roles.with_ids(names[0], source.column(0), notes)
     ids = range(1, n + 1) if roles.id_column is None else source.column(names.index(roles.id_column))
+    kept = roles.kept(where, names, ids)
     labels = None if roles.label_column is None else source.column(names.index(roles.label_column))
     chosen = check_numbers(source if len(kept) == p else source.select(kept))
     # columns without names keep the numbers that they have in the file
     given = [names[j] for j in kept] if len(kept) < p else None
-    notes = [] if path is None else [f"read from {path.suffix.lower()}"]
-    return Table(FileTable(chosen, parse_memory(memory), given), ids, labels, notes, path)
+    hint = hint_of_genes(ids, chosen.shape)
+    return Table(FileTable(chosen, parse_memory(memory), given), ids, labels, notes, path, hint)
 
 
 def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int) -> Table:
-    frame, notes, id_column = sheet.frame, list(sheet.notes), roles.id_column
+    frame, notes = sheet.frame, list(sheet.notes)
     if frame.shape[1] > 1 and frame.columns[0] in ("", "Unnamed: 0"):
         frame = frame.rename(columns={frame.columns[0]: _ROW_NAMES})
-        if id_column is None:
-            id_column = _ROW_NAMES
+        if roles.id_column is None:
+            roles = replace(roles, id_column=_ROW_NAMES)
             notes.append("the first column has no name and was taken as the names of the rows")
+    elif frame.columns[0] == COLUMN_NAMES and roles.id_column is None:
+        roles = replace(roles, id_column=COLUMN_NAMES)
+    elif frame.shape[1] > 1 and roles.find_ids and first_is_text(frame):
+        roles = roles.with_ids(frame.columns[0], list(frame.iloc[:, 0]), notes)
     names = list(frame.columns)
-    roles = _Roles(id_column, roles.label_column, roles.drop, roles.only)
     roles.check(path, names)
-    kept = frame.iloc[:, roles.kept(path, names)]
-    ids = range(1, len(frame) + 1) if id_column is None else frame[id_column].to_numpy()
+    ids = range(1, len(frame) + 1) if roles.id_column is None else frame[roles.id_column].to_numpy()
+    kept = frame.iloc[:, roles.kept(path, names, ids)]
     labels = None if roles.label_column is None else frame[roles.label_column].to_numpy()
     if 2 * 8 * kept.size > memory:
         notes.append("this kind of file is read whole, whatever the budget; .parquet and .npy can be read in blocks")
-    return Table(numbers_of(path, kept, sheet.line), ids, labels, notes, path)
+    places = Places(path, sheet.line, sheet.written)
+    return Table(numbers_of(places, kept), ids, labels, notes, path, hint_of_genes(ids, kept.shape))

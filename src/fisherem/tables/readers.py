@@ -32,6 +32,10 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
     first_line: int | None = None  # the line of the first row, for files that people look at by line
     lines: Sequence[int] | None = None  # the line of every row, where they do not simply follow each other
+    written: Callable[[int, str], str] | None = (
+        None  # (row, name) -> what the file holds in that cell, as it is written
+    )
+    samples_in_columns: bool = False  # whether this kind of file has variables in its rows, as expression tables do
 
     def line(self, row: int) -> int | None:
         """The line on which a row stands in the file; None where there are no lines."""

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from .._utils.wording import column_name
+from .._utils.wording import column_name, count
 from .errors import TableError
 from .layout import COMMAS, Layout, find_layout
 from .readers import READERS, Reader, Sheet
+from .series_matrix import is_series, without_description
 
 __all__ = ["decode", "read_text"]
 
@@ -33,8 +34,11 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
     """
     if comma is not None and comma not in COMMAS:
         raise TableError(f"comma must be one of {', '.join(map(repr, COMMAS))}; got {comma!r}")
-    layout = find_layout(path, decode(path), comma)
+    text, about = without_description(decode(path))
+    layout = find_layout(path, text, comma)
     notes = [f"read with separator {layout.separator!r} and decimal {layout.decimal!r}"]
+    if about:
+        notes.append(f"{count(about, 'line')} of description (beginning with !) were left out")
     if comma == "thousands":
         notes.append("commas inside of numbers were read as thousands separators")
     if layout.header is None:
@@ -45,7 +49,12 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
     for j, name in enumerate(frame.columns):
         if name in as_text or (j == 0 and name == ""):
             frame.isetitem(j, _text_column(layout, j).to_numpy())
-    return Sheet(frame, notes, lines=layout.lines)
+    names = list(frame.columns)
+
+    def written(row: int, name: str) -> str:
+        return str(_text_column(layout, names.index(name)).iloc[row])
+
+    return Sheet(frame, notes, lines=layout.lines, written=written, samples_in_columns=bool(about) and is_series(frame))
 
 
 for _suffix in (".csv", ".tsv", ".txt"):
