@@ -73,6 +73,8 @@ def test_sparse_search_follows_the_winners_path(simulated):
     key = (best["n_clusters"], best["model"], best["axis_weights"])
     sizes = search.paths_[key]
     assert ((sizes.loc[best["sparsity"]] > 0).to_numpy() == search.support_).all()
+    # the value at the choice is the one that every table of loadings shows
+    np.testing.assert_allclose(sizes.loc[best["sparsity"]], np.linalg.norm(search.loadings_, axis=1), atol=1e-12)
 
 
 def test_penalised_path_criterion_is_the_papers(simulated):

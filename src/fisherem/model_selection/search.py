@@ -229,13 +229,15 @@ class ModelSearch(
         return restored
 
     def _paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
-        """Size of each variable's sparse loadings (rows: shares, columns: variables) along every path."""
+        """Length of each variable's loadings (rows: shares, columns: variables) along every path."""
         names = getattr(self, "feature_names_in_", np.arange(problem.p))
         tables: dict[tuple[int, str, str], dict[float, np.ndarray]] = {}
         for o in outcomes:
             if o.row["method"] != DENSE and o.fit is not None:
                 axes = o.fit.solution.axes
-                loadings = FStep.loadings(axes, problem.scatter) if axes.sparse is None else axes.sparse
+                loadings = FStep.loadings(axes, problem.scatter)  # as in loadings_: rotated to be orthonormal
+                if axes.sparse is not None:
+                    loadings = np.where(axes.sparse.any(axis=1)[:, None], loadings, 0.0)
                 key = (o.row["n_clusters"], o.row["model"], o.row["axis_weights"])
                 tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(loadings, axis=1)
         return {key: pd.DataFrame.from_dict(t, orient="index", columns=names) for key, t in tables.items()}
