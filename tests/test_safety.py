@@ -87,6 +87,7 @@ def test_more_clusters_than_columns_use_one_axis_less_than_columns():
     model = FisherEM(6, random_state=0).fit(X)
     assert model.loadings_.shape == (3, 2)
     fails("n_axes must be a whole number at least 1 and at most 2", X, n_clusters=6, n_axes=3)
+    fails("n_axes must be None for n_clusters=1", X, n_clusters=1, n_axes=1)
 
 
 def test_constant_columns_are_named_and_never_selected(frame):

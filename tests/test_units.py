@@ -26,7 +26,7 @@ def test_rows_of_usual_size_are_left_alone(iris):
 def test_powers_of_two_change_no_bit(iris, estimator):
     X, _ = iris
     plain = estimator(3, random_state=0).fit(X)
-    for exponent in (-1000, -400, -7, 1, 30, 400, 1010):
+    for exponent in (-1000, -7, 30, 1010):
         Z = np.ldexp(X, exponent)
         other = estimator(3, random_state=0).fit(Z)
         for name in ("labels_", "loadings_", "support_", "weights_", "n_iter_", "n_parameters_"):
@@ -58,6 +58,20 @@ def test_a_search_and_an_explanation_in_other_units(iris):
     np.testing.assert_allclose(other.results_["bic"] + change, one.results_["bic"], atol=1e-6)
     np.testing.assert_allclose(other.best_score_, other.best_estimator_.bic_)
     np.testing.assert_allclose(explain(np.ldexp(X, -900), y).value, explain(X, y).value)
+
+
+def test_a_verdict_depends_on_neither_units_nor_offsets(iris):
+    X, _ = iris
+    # 1e160 becomes 1e-20 or so at the door: within the reach of squares, and far from 1
+    tables = {"as given": X, "1e160": X * 1e160, "offset": X + 1e12}
+    found = {}
+    for name, Z in tables.items():
+        estimator = FisherEM(random_state=0, n_init=1)
+        search = ModelSearch(estimator, n_clusters=[2], n_splits=2, n_jobs=1, progress=False).fit(Z)
+        assert search.verdict_.n_clusters == 2
+        found[name] = search.results_[["c2_plain", "c2_scores", "c2_power", "agreement"]].to_numpy(float)
+    for name, values in found.items():
+        np.testing.assert_allclose(values, found["as given"], rtol=1e-3, err_msg=name)
 
 
 def test_results_of_a_search_on_standardised_columns_are_of_the_rows_as_given(iris):

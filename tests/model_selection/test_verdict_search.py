@@ -142,3 +142,16 @@ def test_progress_says_what_is_done(iris, capfd):
     err = capfd.readouterr().err
     assert "how many groups" in err
     assert "halves of the rows" in err
+
+
+def test_numbers_that_could_not_be_fitted_are_named(iris, monkeypatch):
+    judged = candidates.judged
+
+    def fails_for_three(values, labels, weights):
+        if labels.max() == 2:
+            raise FloatingPointError("the variance became nan")
+        return judged(values, labels, weights)
+
+    monkeypatch.setattr(candidates, "judged", fails_for_three)
+    said = ModelSearch(estimator(), **QUICK).fit(iris[0]).verdict_.cautions
+    assert "No fit with 3 groups succeeded (the variance became nan): the verdict knows nothing of it." in said

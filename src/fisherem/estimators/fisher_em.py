@@ -270,7 +270,9 @@ class FisherEM(FittedDLM, BaseEstimator):
 
     def _specification(self, n: int, p: int) -> Specification:
         most = min(self.n_clusters - 1, p - 1)
-        if self.n_axes is not None and most:
+        if self.n_axes is not None:
+            if self.n_clusters == 1:
+                raise ValueError(f"n_axes must be None for n_clusters=1, as one group has no axes; got {self.n_axes!r}")
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
         latent = self.means == Means.LATENT.value
         family = DLMFamily(

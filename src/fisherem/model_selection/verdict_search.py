@@ -134,6 +134,10 @@ def _cautions(search, problem: Problem, evidence: Evidence, n_clusters: int):
         text = f"{numbers[-1]} is the largest number of groups that was tried, and C still rises there"
         warnings.warn(f"{text}; give a wider range of n_clusters", stacklevel=5)
         yield f"{text}: there may be more groups."
+    for K in numbers:
+        reasons = sorted({c.reason for c in evidence.candidates[K]})
+        if all(reasons):  # a number that could not be fitted is not one that was found wanting
+            yield f"No fit with {count(K, 'group')} succeeded ({'; '.join(reasons)}): the verdict knows nothing of it."
     if search.interrupted_:
         yield "The search was interrupted: the verdict rests on the fits that were done."
 

@@ -113,8 +113,8 @@ def kept(store: Store, key: str, compute: Callable[[], dict]) -> dict:
 
 def for_groups(estimator, n_clusters: int, seed: int, **parameters):
     """A clone of the estimator for that number of groups."""
-    if estimator.n_axes is not None and n_clusters > 1:
-        parameters["n_axes"] = min(estimator.n_axes, n_clusters - 1)
+    if estimator.n_axes is not None:
+        parameters["n_axes"] = min(estimator.n_axes, n_clusters - 1) or None
     return clone(estimator).set_params(n_clusters=n_clusters, random_state=seed, **parameters)
 
 

@@ -43,10 +43,11 @@ class Transform:
 
 
 def _standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    rows = values[weights > 0]
+    constant = (rows == rows[0]).all(axis=0)  # exactly: a small spread is one of a large offset or of other units
     centred = values - (weights @ values) / weights.sum()
     deviation = np.sqrt((weights @ centred**2) / weights.sum())
-    largest = np.abs(values).max(axis=0, initial=1.0)
-    constant = deviation <= 1e-9 * largest
+    constant |= deviation == 0
     return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
 
 
