@@ -1,9 +1,10 @@
-"""Using a fitted DLM on rows, old or new: posteriors, coordinates, densities, criteria, draws."""
+"""Using a fitted mixture on rows, old or new: posteriors, coordinates, densities, criteria, draws."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -28,36 +29,44 @@ from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
 from .selected import needed_names, on_selected
 
-__all__ = ["FittedDLM"]
+__all__ = ["FittedDLM", "FittedMixture"]
 
 # What depends on the selected variables alone.
 _FROM_SELECTED = ("_posteriors", "_labels", "_coordinates")
 # Rows that `sample` draws at once.
-_MOST_DRAWS = 10**8
+MOST_DRAWS = 10**8
 # Rows whose squared distances overflow are brought to 2^300: their squares then fit, and nothing of the model is near.
 _NEAR_EXPONENT = 300
 # Halving before the subtraction keeps the difference of two values near the largest double finite.
 _FAR = 2.0
 
 
-class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
-    """What an estimator with the fitted attributes of a DLM can do with rows.
+class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+    """What an estimator with a fitted mixture of any family can do with rows.
 
     It is a transformer itself: `set_output` wraps only methods of classes that are.
     """
 
     weights_: np.ndarray
     means_: np.ndarray
-    loadings_: np.ndarray
     support_: np.ndarray
-    covariances_: np.ndarray
-    noise_variances_: np.ndarray
     centre_: np.ndarray
     bending_: np.ndarray
     n_parameters_: int
     n_jobs: int | None
     random_state: object
-    means: str
+
+    def _solution(self) -> Any:
+        """The fitted parameters as the engine knows them, relative to the centre (the family's `Solution`)."""
+        raise NotImplementedError
+
+    def _coordinates(self, table):
+        """Where a checked table's rows stand in the latent space (n x d)."""
+        raise NotImplementedError
+
+    def _for_columns(self, X):
+        """(model, table): both with the columns that the model needs of a table that has others, too."""
+        return self, X
 
     def _pass(self, table, keep, sample_weight=None):
         """One visit of every row of a checked table: (rows, states with the attributes `keep`, sums)."""
@@ -66,22 +75,9 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         with rows.closed_on_error():
             return rows, states, evaluate(rows, states, self._solution(), keep)
 
-    def _solution(self) -> DLMSolution:
-        """The fitted parameters as the engine knows them, relative to the centre."""
-        means = self._row_means()
-        latent = self.means == Means.LATENT.value
-        kind = LatentParameters if latent else Parameters
-        parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
-        # the proportions and the means come from the same posteriors: their product is the overall mean
-        overall = self.weights_ @ means if latent else None
-        metric = self._metric()
-        log_det = Outside.of(metric, self.loadings_).log_det
-        density = kind.of(*parts, len(self.loadings_), noise_log_det=log_det)
-        return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
-
     def _scales(self) -> np.ndarray:
         """What the columns are divided by (p)."""
-        return getattr(self, "scales_", np.ones(len(self.loadings_)))  # files of earlier versions have none
+        return getattr(self, "scales_", np.ones(self.means_.shape[1]))  # files of earlier versions have none
 
     def _powers(self) -> Powers | None:
         """How the columns are bent before they are divided; None: not at all."""
@@ -97,14 +93,6 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """The means of the divided columns, relative to their centre (K x p)."""
         known = getattr(self, "row_means_", None)  # files of earlier versions have none
         return (self.means_ - self.centre_) / self._scales() if known is None else known
-
-    def _metric(self) -> NoiseMetric | None:
-        """The metric of the noise; None without factors."""
-        factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
-        if factors is None or not factors.shape[1]:
-            return None
-        gains = np.einsum("pm,pm->m", factors, factors)
-        return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
         weights, scales, powers = check_weights(sample_weight, table), self._scales(), self._powers()
@@ -123,11 +111,6 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         if isinstance(table, DaskTable):
             return table.map(getattr(model._light(), tell), width, dtype)
         return getattr(model, tell)(table)
-
-    def _for_columns(self, X):
-        """(model, table): both with the selected columns only, for a frame with other columns than those of the fit."""
-        needed = needed_names(self, getattr(X, "columns", None))
-        return (self, X) if needed is None else (on_selected(self), X[needed])
 
     def _light(self):
         """A copy without what belongs to the rows of the fit, for other processes."""
@@ -170,13 +153,6 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         labels[far] = found.argmax(axis=1)
         return labels
 
-    def _coordinates(self, table):
-        rows = self._rows_of(table)
-        states = rows.states()
-        with rows.closed_on_error():
-            rows.fold(project, states, self.loadings_)
-            return rows.gather(states, "placed").T + self._row_centre() @ self.loadings_
-
     def _log_densities(self, table):
         rows, states, _ = self._pass(table, ("log_density",))
         densities = rows.gather(states, "log_density")
@@ -199,13 +175,6 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
     def predict(self, X):
         """The most probable group of each row."""
         return self._told(X, "_labels", None, np.intp)
-
-    def transform(self, X):
-        """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d).
-
-        With transformation="power" those of the bent columns.
-        """
-        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
 
     def score_samples(self, X):
         """log f(y) of each row."""
@@ -255,10 +224,59 @@ class FittedDLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin)
         """AIC on X: log-likelihood - parameters; larger is better."""
         return self.criterion("aic", X, sample_weight)
 
+
+class FittedDLM(FittedMixture):
+    """What an estimator with the fitted attributes of a DLM can do with rows."""
+
+    loadings_: np.ndarray
+    covariances_: np.ndarray
+    noise_variances_: np.ndarray
+    means: str
+
+    def _solution(self) -> DLMSolution:
+        """The fitted parameters as the engine knows them, relative to the centre."""
+        means = self._row_means()
+        latent = self.means == Means.LATENT.value
+        kind = LatentParameters if latent else Parameters
+        parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
+        # the proportions and the means come from the same posteriors: their product is the overall mean
+        overall = self.weights_ @ means if latent else None
+        metric = self._metric()
+        log_det = Outside.of(metric, self.loadings_).log_det
+        density = kind.of(*parts, len(self.loadings_), noise_log_det=log_det)
+        return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
+
+    def _metric(self) -> NoiseMetric | None:
+        """The metric of the noise; None without factors."""
+        factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
+        if factors is None or not factors.shape[1]:
+            return None
+        gains = np.einsum("pm,pm->m", factors, factors)
+        return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
+
+    def _for_columns(self, X):
+        """(model, table): both with the selected columns only, for a frame with other columns than those of the fit."""
+        needed = needed_names(self, getattr(X, "columns", None))
+        return (self, X) if needed is None else (on_selected(self), X[needed])
+
+    def _coordinates(self, table):
+        rows = self._rows_of(table)
+        states = rows.states()
+        with rows.closed_on_error():
+            rows.fold(project, states, self.loadings_)
+            return rows.gather(states, "placed").T + self._row_centre() @ self.loadings_
+
+    def transform(self, X):
+        """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d).
+
+        With transformation="power" those of the bent columns.
+        """
+        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
+
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the fitted mixture: (X, labels)."""
         check_is_fitted(self)
-        check_number("n_samples", n_samples, integer=True, least=1, most=_MOST_DRAWS)
+        check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         K, p = self.means_.shape
         labels = rng.choice(K, size=n_samples, p=self.weights_)
