@@ -67,12 +67,13 @@ INSIDE = {
     ],
     "plots": ["style", "projection", "variables", "search", "stability", "selection", "merging", "maps"],
     "reports": [
-        "text", "svg", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
-        "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "figures", "table_content", "table",
+        "text", "svg", "pixels", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
+        "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "group_words", "heat", "figures",
+        "table_content", "conclusion", "page_data", "table",
         "image_pictures",
         "image_content", "image", "writers",
     ],
-    "reports.figures": ["frame", "boxes", "criterion", "path", "profile"],
+    "reports.figures": ["frame", "boxes", "criterion", "heat", "path", "profile"],
     "images": [
         "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean",
         "normalising",

@@ -1,58 +1,23 @@
 """The page in a real browser: loads without a network, answers to the pointer and the keyboard, fits every width."""
 
-import json
-import shutil
-from pathlib import Path
-
 import pytest
-from selenium import webdriver
-from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-import fisherem
-from fisherem import SparseFisherEM
+from .browsing import (
+    assert_loads_alone_and_fits,
+    data_of,
+    drawn_place,
+    marks,
+    needs_browser,
+    outermost,
+    point_at,
+    positions,
+    visit,
+)
 
-CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-pytestmark = pytest.mark.skipif(shutil.which(CHROMIUM) is None, reason=f"{CHROMIUM} is not installed")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.execute_cdp_cmd("Network.enable", {})
-    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory, wines, three, four, search):
-    """Name -> file."""
-    X, y = wines
-    folder = tmp_path_factory.mktemp("pages")
-    hostile = X.iloc[:, :5].set_axis(
-        ["<script>alert(1)</script>", "</script>", "long_" * 30, "<b>x</b>", "a & b"], axis=1
-    )
-    two = SparseFisherEM(2, sparsity=0.6, random_state=0, n_init=1).fit(hostile)
-    fisherem.report(three, X, folder / "three.html", labels=y)
-    counted = fisherem.stability(three, X, n_subsamples=3, fitted=three, random_state=0, n_jobs=1)
-    fisherem.report(three, X, folder / "counted.html", labels=y, stability=counted)
-    fisherem.report(four, X, folder / "four.html")
-    fisherem.report(search, X, folder / "search.html", labels=y)
-    fisherem.report(two, hostile, folder / "hostile.html", title="<script>alert(2)</script>" * 4)
-    return {page.stem: page for page in folder.iterdir()}
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -68,50 +33,6 @@ def image_pages(tmp_path_factory):
     segment(scene.cube, [2, 3], method=None, criterion="bic", n_jobs=1).report(folder / "chosen.html", title=title)
     segment(scene.cube, [3], method=None, noise_factors=0).report(folder / "judged.html")
     return {page.stem: page for page in folder.iterdir()}
-
-
-def visit(browser, page: Path, width=1400, dark=False):
-    browser.get_log("browser")
-    browser.get_log("performance")
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.get(page.as_uri())
-
-
-def marks(browser, group):
-    """The points of a group that can be seen."""
-    found = browser.find_elements(By.CSS_SELECTOR, f"#plot g[data-group='{group}'] .point")
-    return [m for m in found if m.is_displayed()]
-
-
-def positions(browser):
-    return browser.execute_script(
-        "return [...document.querySelectorAll('#plot .point')].map((m) => m.getAttribute('transform'))"
-    )
-
-
-def data_of(browser):
-    return json.loads(browser.execute_script("return document.getElementById('data').textContent"))
-
-
-def point_at(browser, element):
-    browser.execute_script("document.getElementById('scatter').scrollIntoView({behavior: 'instant'})")
-    ActionChains(browser).move_to_element(element).perform()
-
-
-def assert_loads_alone_and_fits(browser):
-    """No console message, nothing from a network, no sideways scrolling."""
-    assert browser.get_log("browser") == []
-    addresses = [
-        message["params"]["request"]["url"]
-        for entry in browser.get_log("performance")
-        if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
-    ]
-    assert {a.split(":")[0] for a in addresses} <= {"file", "data"}
-    wide, room = browser.execute_script("const e = document.documentElement; return [e.scrollWidth, e.clientWidth]")
-    assert wide <= room
 
 
 @pytest.mark.parametrize("name", ["three", "counted", "four", "search", "hostile"])
@@ -167,13 +88,13 @@ def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
     X, _ = wines
     visit(browser, pages["three"])
     data = data_of(browser)
-    outermost = max(range(178), key=lambda i: abs(data["axes"][0][i]))  # nothing lies over it
-    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[_drawn(data, outermost)])
+    row = outermost(data)
+    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[drawn_place(data, row)])
     tip = browser.find_element(By.ID, "tip")
     assert tip.is_displayed()
-    posterior = three.predict_proba(X)[outermost].max()
-    assert X.index[outermost] in tip.text
-    assert f"group {three.labels_[outermost] + 1}, posterior {posterior:.3f}" in tip.text
+    posterior = three.predict_proba(X)[row].max()
+    assert X.index[row] in tip.text
+    assert f"group {three.labels_[row] + 1}, posterior {posterior:.3f}" in tip.text
     ActionChains(browser).move_to_element(browser.find_element(By.ID, "reset")).perform()
     assert not tip.is_displayed()
 
@@ -181,30 +102,10 @@ def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
 def test_hovering_says_how_often_a_row_came_back(browser, pages):
     visit(browser, pages["counted"])
     data = data_of(browser)
-    outermost = max(range(178), key=lambda i: abs(data["axes"][0][i]))
-    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[_drawn(data, outermost)])
-    share = round(100 * data["cameBack"][outermost])
+    row = outermost(data)
+    point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[drawn_place(data, row)])
+    share = round(100 * data["cameBack"][row])
     assert f"came back in {share}% of the refits" in browser.find_element(By.ID, "tip").text
-
-
-def _drawn(data, row):
-    """The place of a row among the marks, which are drawn group by group."""
-    order = sorted(range(len(data["group"])), key=lambda i: (data["group"][i], i))
-    return order.index(row)
-
-
-def test_a_group_is_hidden_and_shown_by_click_and_by_key(browser, pages, three):
-    visit(browser, pages["three"])
-    button = browser.find_element(By.CSS_SELECTOR, ".toggle[data-group='1']")
-    count = int((three.labels_ == 1).sum())
-    assert len(marks(browser, 1)) == count
-    button.click()
-    assert button.get_attribute("aria-pressed") == "false"
-    assert marks(browser, 1) == []
-    assert len(marks(browser, 0)) == int((three.labels_ == 0).sum())
-    button.send_keys(Keys.ENTER)
-    assert button.get_attribute("aria-pressed") == "true"
-    assert len(marks(browser, 1)) == count
 
 
 def test_axes_are_switched(browser, pages):
@@ -253,11 +154,14 @@ def test_zoom_by_wheel_drag_buttons_and_keys_and_back(browser, pages):
 
 def test_variables_as_arrows_and_ellipses(browser, pages):
     visit(browser, pages["three"])
-    names = browser.find_elements(By.CSS_SELECTOR, "#plot .arrowname")
-    assert names
-    assert not names[0].is_displayed()
+
+    def names():
+        return [name.is_displayed() for name in browser.find_elements(By.CSS_SELECTOR, "#plot .arrowname")]
+
+    assert names()
+    assert not any(names())
     browser.find_element(By.ID, "show-arrows").click()
-    assert names[0].is_displayed()
+    assert all(names())
     ellipses = browser.find_elements(By.CSS_SELECTOR, "#plot .ellipse")
     assert all(e.is_displayed() for e in ellipses)
     browser.find_element(By.ID, "show-ellipses").click()

@@ -8,10 +8,11 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import fisherem
-from fisherem import FisherEM, ModelSearch, Stability
+from fisherem import FisherEM, ModelSearch, SparseFisherEM, Stability
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model_selection.scoring import accuracy
 from fisherem.reports import rows
+from fisherem.reports.stability import VariableBack
 from fisherem.reports.summary import criteria_table, labels_table, summary, variables_table
 from fisherem.reports.table import render
 from fisherem.reports.table_content import build
@@ -162,9 +163,38 @@ def test_a_search_says_how_it_chose(search, wines):
     assert [s for s, _, _ in line] == [1, 0.3, 0.1]
     assert sorted(c for _, c, _ in line) == sorted(mine["selection_bic"])
     assert found.path.chosen == search.best_params_["sparsity"]
+    best = search.results_.loc[search.best_index_]
+    assert (found.path.value, found.path.n_selected) == (best["selection_bic"], best["n_selected"])
     text = Reader(render(content)).all_text
     assert "4 fits were compared by BIC (larger is better): K from 2 to 3, 2 models." in text
     assert "Along the sparsity path" in text
+
+
+def test_the_path_draws_selected_variables_with_the_values_of_the_table(search, wines):
+    X, _ = wines
+    content = build(search, X)
+    path, table = content.search.path, {v.index: v for v in content.variables}
+    at_choice = path.shares.index(path.chosen)
+    assert [curve.index for curve in path.sizes] == [v.index for v in content.variables[: len(path.sizes)]]
+    for curve in path.sizes:
+        assert search.support_[curve.index]
+        assert curve.name == X.columns[curve.index]
+        assert curve.values[at_choice] == pytest.approx(table[curve.index].size)
+    text = Reader(render(content)).all_text
+    value = f"{path.value:,.1f}".replace("-", "−")
+    assert f"The dotted line marks the chosen sparsity, {path.chosen:.3g}: {path.n_selected} variables" in text
+    assert f"BIC of the selection {value}." in text
+
+
+def test_a_sparsity_that_was_given_is_no_path(wines):
+    X, _ = wines
+    grid = {"n_clusters": [3], "models": ["AB"], "sparsities": [0.3], "axis_weights": None, "criterion": "bic"}
+    search = ModelSearch(SparseFisherEM(random_state=0, n_init=1), n_jobs=1, **grid).fit(X)
+    content = build(search, X)
+    assert content.search.path is None
+    assert "The sparse fits have the sparsity 0.3, which was given." in content.search.sentence
+    text = Reader(render(content)).all_text
+    assert "path" not in text.replace("X, path", "")
 
 
 def test_a_dense_search_has_no_path(wines):
@@ -194,8 +224,8 @@ def test_stability(three, wines):
         frequencies, three.support_, list(X.columns), np.array([3, 3]), np.array([0.8, 0.6]), np.array([0.5]), ["lost"]
     )
     found = build(three, X, stability=result).stability
-    assert found.rows[0] == (X.columns[-1], 1.0, bool(three.support_[-1]), True)
-    assert [f for _, f, _, _ in found.rows] == sorted(frequencies, reverse=True)
+    assert found.rows[0] == VariableBack(12, X.columns[-1], 1.0, bool(three.support_[-1]), True)
+    assert [row.frequency for row in found.rows] == sorted(frequencies, reverse=True)
     assert (found.agreement, found.pairwise, found.n_refits) == (pytest.approx(0.7), 0.5, 2)
     assert found.failures == {"lost": 1}
     assert found.back is None  # rows were not counted

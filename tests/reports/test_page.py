@@ -208,24 +208,34 @@ def test_constant_columns(wines):
     data_of(render(content))
 
 
-def test_wide_data(blobs):
+def test_wide_data_show_the_selected_variables_and_the_strongest_others(blobs):
     X, _ = blobs(60, 3, 20_000)
     model = SparseFisherEM(3, sparsity=0.2, method="svd", random_state=0, n_init=1).fit(X)
     content = build(model, X)
-    profile = content.profile
-    assert profile.binned
-    assert profile.values.shape == (3, 400)
-    assert (profile.first[0], profile.last[-1]) == (0, 19_999)
-    np.testing.assert_array_equal(profile.first[1:], profile.last[:-1] + 1)
+    profile, support = content.profile, model.support_
+    assert profile.values.shape == (3, 40)
+    assert profile.names == [f"x{j + 1}" for j in profile.indices]
     z = (model.group_means_ - X.mean(axis=0)) / X.std(axis=0)
-    for i in (0, 137, 399):
-        inside = slice(profile.first[i], profile.last[i] + 1)
-        assert profile.selected[i] == model.support_[inside].any()
-        candidates = z[:, inside][:, model.support_[inside]] if profile.selected[i] else z[:, inside]
-        assert np.abs(profile.values[:, i]).max() == pytest.approx(np.abs(candidates).max())
+    np.testing.assert_allclose(profile.values, z[:, profile.indices])
+    chosen, others = profile.indices[profile.selected], profile.indices[~profile.selected]
+    sizes = np.linalg.norm(model.loadings_, axis=1)
+    assert set(chosen) == set(np.argsort(-sizes)[:36]) & set(np.flatnonzero(support))
+    assert list(profile.selected) == sorted(profile.selected, reverse=True)  # the selected ones come first
+    left = np.flatnonzero(~support)
+    columns, groups = X[:, left], [model.labels_ == k for k in range(3)]
+    away = [columns[rows].mean(axis=0) - columns.mean(axis=0) for rows in groups]
+    between = sum(rows.mean() * mean**2 for rows, mean in zip(groups, away, strict=True))
+    strongest = left[np.argsort(-between / columns.var(axis=0))[: len(others)]]
+    np.testing.assert_array_equal(others, strongest)
     html = render(content)
     assert len(html) < 1_500_000
-    assert "20,000 variables share 400 points" in Reader(html).all_text
+    words = f"selected variables and the {len(others)} strongest of the {len(left):,} others"
+    assert words in Reader(html).all_text
+
+
+def test_up_to_forty_variables_keep_the_order_of_the_table(three, wines):
+    profile = build(three, wines[0]).profile
+    assert profile.names == list(wines[0].columns)
 
 
 def test_rows_other_than_those_of_the_fit(three, wines):
@@ -292,12 +302,19 @@ def test_many_rows_are_sampled_and_the_page_says_so(blobs, tmp_path):
     content = build(model, X)
     path = fisherem.report(model, X, tmp_path / "page.html")
     assert path.stat().st_size < 3_000_000
-    drawn = np.bincount(content.points.groups, minlength=4)
+    points = content.points
+    drawn = np.bincount(points.groups[: points.n_drawn], minlength=4)
     assert content.groups.counts.sum() == 200_000
     assert 3000 < drawn.sum() <= 4000
     assert drawn[content.groups.counts.argmin()] == min(content.groups.counts.min(), 250)
     text = Reader(path.read_text()).all_text
     assert f"{drawn.sum():,} of 200,000 rows are drawn: a random sample of every group." in text
+    assert len(points.rows) == 10_000
+    assert "10,000 of 200,000 rows are listed: those that are drawn above, and the least certain of the others." in text
+    assert "720 of 200,000 rows are shown" in text or "719 of 200,000 rows are shown" in text
+    largest = model.predict_proba(X).max(axis=1)
+    left_out = np.setdiff1d(np.arange(len(X)), points.rows)
+    assert largest[points.rows[points.n_drawn :]].max() <= largest[left_out].min()
 
 
 def test_the_sample_is_stratified():

@@ -9,7 +9,7 @@ from pathlib import Path
 from .._utils.atomic import atomic_file
 from .._utils.wording import group_name
 from . import svg
-from .text import integer, number
+from .text import breaking, integer, number
 
 __all__ = ["asset", "template", "write_page"]
 
@@ -29,6 +29,7 @@ def template(name: str):
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
     )
     environment.filters |= {"num": number, "int": integer, "colour": svg.colour, "group_name": group_name}
+    environment.filters["breaking"] = breaking
     return environment.get_template(name)
 
 

@@ -14,7 +14,10 @@ from ..model.dlm import resolve
 from .summary import model_words, noise_words, scale_words
 from .text import clean, integer
 
-__all__ = ["facts", "made_by_selected"]
+__all__ = ["GIVEN_GROUPS", "facts", "made_by_selected"]
+
+# What `stop_reason_` says of a model whose groups something else made (see `fisherem.explain`).
+GIVEN_GROUPS = "given groups"
 
 _MEANS = {
     "latent": "inside the axes: the selected variables make the groups",

@@ -13,7 +13,7 @@ from ..model_selection.search_parameters import VERDICT
 from ..model_selection.search_tables import PathTable, criterion_label, criterion_table, path_table
 from .text import clean, tally
 
-__all__ = ["Path", "Search", "path_of", "search_of"]
+__all__ = ["Curve", "Path", "Search", "path_of", "search_of"]
 
 # Variables with a curve of their own in the lowest panel of the path: more could not be told apart.
 _MAX_PATH_VARIABLES = 6
@@ -21,21 +21,33 @@ _MAX_PATH_VARIABLES = 6
 _MAX_PATHS_NAMED = 4
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A variable, its number in the table (from 0), and the length of its loadings along the path."""
+
+    index: int
+    name: str
+    values: list[float]
+
+
 @dataclass
 class Path:
     """The sparsity path of the best number of groups and model, as the page draws it.
 
     `lines` maps each weighting of the axes to its points (share, criterion, number of variables), dense to sparse.
-    `shares` (m) and `sizes`, pairs of a variable's name and the length of its loadings at those shares, belong to the
-    chosen `weighting`; `chosen` is the chosen share, and `label` names the criterion that chose it.
+    `shares` (m) and `sizes`, the `Curve` of each of the selected variables with the largest loadings, belong to the
+    chosen `weighting`. `chosen` is the chosen share, `label` names the criterion that chose it, `value` is that
+    criterion there and `n_selected` the number of variables.
     """
 
     lines: dict[str, list[tuple[float, float, float]]]
     shares: list[float]
-    sizes: list[tuple[str, list[float]]]
+    sizes: list[Curve]
     chosen: float
     weighting: str
     label: str
+    value: float
+    n_selected: int
 
 
 @dataclass
@@ -94,6 +106,10 @@ def _sentence(search: ModelSearch, values: pd.DataFrame) -> str:
     if not search.paths_:
         return text
     best, K = search.best_params_, _number_of_groups(search.best_params_["n_clusters"])
+    shares = {float(share) for path in search.paths_.values() for share in path.index}
+    if len(shares) == 1:  # a sparsity that was given: there was no path to choose along
+        given = f"The sparse fits have the sparsity {shares.pop():.3g}, which was given."
+        return f"{text} {given} The best has {K} and model {best['model']}."
     criterion = f"{label} of the selection" if search.path_criterion == "selection" else f"penalised {label}"
     return (
         f"{text} The sparsity was then chosen by the {criterion} along the path of {_followed(search)}. "
@@ -115,18 +131,23 @@ def _followed(search: ModelSearch) -> str:
 
 
 def path_of(table: PathTable | None) -> Path | None:
-    """The page's curves of a search's sparsity path; None where no path was followed."""
-    if table is None:
+    """The page's curves of a search's sparsity path; None where no path was followed, or a single share was fitted."""
+    if table is None or table.sizes.shape[0] < 2:
         return None
     sizes = table.sizes.iloc[::-1]
-    largest = np.argsort(-sizes.max().to_numpy(), kind="stable")[:_MAX_PATH_VARIABLES]
+    at_choice = sizes.loc[table.chosen].to_numpy(float)
+    largest = [j for j in np.argsort(-at_choice, kind="stable")[:_MAX_PATH_VARIABLES] if at_choice[j] > 0]
+    fits = table.fits[table.axis_weights]
+    best = fits.loc[fits["sparsity"] == table.chosen].iloc[0]
     return Path(
         lines={weighting: _line(fits, table.column) for weighting, fits in table.fits.items()},
         shares=[float(s) for s in sizes.index],
-        sizes=[(clean(sizes.columns[j], 40), [float(v) for v in sizes.iloc[:, j]]) for j in largest],
+        sizes=[Curve(int(j), clean(sizes.columns[j], 40), [float(v) for v in sizes.iloc[:, j]]) for j in largest],
         chosen=table.chosen,
         weighting=table.axis_weights,
         label=criterion_label(table.column),
+        value=float(best[table.column]),
+        n_selected=int(best["n_selected"]),
     )
 
 

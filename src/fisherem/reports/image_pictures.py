@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +10,7 @@ from ..plots.maps import class_colours
 from ..plots.style import DARK_PALETTE, PALETTE
 from . import svg
 from .figures.frame import WIDE, axis_title, both_widths, padded, value_grid
+from .pixels import colour_scale, indexed_png
 from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["Spectra", "group_colours", "label_map", "reduce_map", "spectra_plot", "uncertainty_map", "viridis"]
@@ -69,7 +68,7 @@ def _block_sums(values: np.ndarray, f: int) -> np.ndarray:
 def label_map(labels: np.ndarray, colours: list[str]) -> str:
     """A PNG (as a data address) of labels (rows x columns, from 0) with a colour per group; masked pixels (-1) are
     transparent."""
-    return _indexed((labels + 1).astype(np.uint8), ["#808080", *colours])
+    return indexed_png((labels + 1).astype(np.uint8), ["#808080", *colours], transparent=0)
 
 
 def uncertainty_map(values: np.ndarray) -> str:
@@ -77,26 +76,13 @@ def uncertainty_map(values: np.ndarray) -> str:
     1/2; larger values look like 1/2."""
     masked = ~np.isfinite(values)
     step = np.floor(np.clip(np.where(masked, 0, values) * 2 * _STEPS, 0, _STEPS - 1)).astype(np.uint8)
-    return _indexed(np.where(masked, 0, step + 1).astype(np.uint8), ["#808080", *viridis(_STEPS)])
+    codes = np.where(masked, 0, step + 1).astype(np.uint8)
+    return indexed_png(codes, ["#808080", *viridis(_STEPS)], transparent=0)
 
 
 def viridis(n: int) -> list[str]:
     """n CSS colours of matplotlib's viridis, from dark to bright."""
-    import matplotlib
-    from matplotlib.colors import to_hex
-
-    return [to_hex(c) for c in matplotlib.colormaps["viridis"](np.linspace(0, 1, n))]
-
-
-def _indexed(codes: np.ndarray, colours: list[str]) -> str:
-    from matplotlib.colors import to_rgb
-    from PIL import Image
-
-    image = Image.fromarray(np.ascontiguousarray(codes))
-    image.putpalette([round(255 * c) for colour in colours for c in to_rgb(colour)])
-    packed = io.BytesIO()
-    image.save(packed, "PNG", optimize=True, transparency=0)
-    return "data:image/png;base64," + base64.b64encode(packed.getvalue()).decode()
+    return colour_scale("viridis", n)
 
 
 def spectra_plot(spectra: Spectra, names: list[str]) -> str:

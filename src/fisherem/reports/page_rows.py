@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..estimators import FisherEM
 from ..tables.checking import check_table
 from ..tables.dask_table import is_dask
 
-__all__ = ["PageRows", "page_rows"]
+__all__ = ["Moments", "PageRows", "page_rows"]
 
 # Rows per block when moments are computed: a block of 50 float64 columns stays below 4 MB.
 _BLOCK = 10_000
@@ -26,6 +27,29 @@ def page_rows(model: FisherEM, X: Any) -> PageRows:
     A file that fits half of the model's memory budget is read once; a larger one is read in blocks.
     """
     return PageRows(model, check_table(model, X, reset=False, elsewhere=not is_dask(X)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of the n rows of a page: `counts` (K) of the groups, `mean` and `deviation` (p) of each column, and `means`
+    (K x p) of the groups' rows, NaN for a group without rows."""
+
+    counts: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    means: np.ndarray
+
+    @property
+    def constant(self) -> np.ndarray:
+        """bool p: the columns that do not vary; rounding is all that they vary by."""
+        return self.deviation <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
+
+    @property
+    def between(self) -> np.ndarray:
+        """The share (p) of each column's variance that lies between the groups."""
+        squares = self.counts[:, None] * (np.nan_to_num(self.means - self.mean)) ** 2
+        total = self.counts.sum() * self.deviation**2
+        return np.divide(squares.sum(axis=0), total, out=np.zeros_like(total), where=~self.constant)
 
 
 class PageRows:
@@ -62,14 +86,21 @@ class PageRows:
         column = self.shape[0] * self._table.dtype.itemsize
         return max(1, self._table.memory // (_COLUMN_SHARE * column))
 
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the columns (p each), in two passes: differences of squares would cancel."""
+    def moments(self, group: np.ndarray, K: int) -> Moments:
+        """Means and deviations of the columns, overall and by `group` (n, from 0).
+
+        In two passes: differences of squares would cancel.
+        """
         n, p = self.shape
-        mean = np.zeros(p)
+        sums, start = np.zeros((K, p)), 0
+        counts = np.bincount(group, minlength=K)
         for rows in self.blocks():
-            mean += rows.sum(axis=0, dtype=float)
-        mean /= n
+            member = group[start : start + len(rows)] == np.arange(K)[:, None]
+            sums += member.astype(float) @ np.asarray(rows, float)
+            start += len(rows)
+        mean = sums.sum(axis=0) / n
         square = np.zeros(p)
         for rows in self.blocks():
             square += ((np.asarray(rows, float) - mean) ** 2).sum(axis=0)
-        return mean, np.sqrt(square / n)
+        means = np.divide(sums, counts[:, None], out=np.full((K, p), np.nan), where=counts[:, None] > 0)
+        return Moments(counts, mean, np.sqrt(square / n), means)

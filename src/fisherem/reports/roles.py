@@ -18,8 +18,10 @@ _ORDER = {"selected": 0, "missed": 1, "redundant": 2}
 
 @dataclass(frozen=True)
 class RoleRow:
-    """A variable that differs between the groups: its role, gain in nats, Fisher's criterion, what explains it."""
+    """A variable that differs between the groups: its number in the table (from 0), its role, gain in nats, Fisher's
+    criterion, what explains it."""
 
+    index: int
     name: str
     role: str
     gain: float
@@ -41,12 +43,14 @@ def roles_of(model) -> Roles | None:
     table: pd.DataFrame | None = getattr(model, "roles_", None)
     if table is None:
         return None
-    differing = table[table["role"] != "noise"]
+    differing = table.assign(index=range(len(table)))[table["role"] != "noise"]
     gains = differing["gain"].where(differing["role"] != "redundant", differing["alone"])
     places = differing["role"].map(_ORDER)
     ordered = differing.assign(place=places, by=-gains).sort_values(["place", "by"], kind="stable")
-    rows = [
-        RoleRow(clean(r["variable"], 60), str(r["role"]), r["gain"], r["fisher"], clean(r["explained_by"], 120))
-        for r in ordered.head(_MAX_LISTED).to_dict("records")
-    ]
+    rows = [_row(record) for record in ordered.head(_MAX_LISTED).to_dict("records")]
     return Roles({role: int((table["role"] == role).sum()) for role in ROLES}, rows, len(ordered))
+
+
+def _row(record: dict) -> RoleRow:
+    name, explained = clean(record["variable"], 60), clean(record["explained_by"], 120)
+    return RoleRow(int(record["index"]), name, str(record["role"]), record["gain"], record["fisher"], explained)

@@ -17,6 +17,8 @@ __all__ = ["Agreement", "Doubt", "Groups", "Points", "agreement", "doubts", "gro
 _POINTS = 4000
 _NUMBERS = 40_000
 _FEWEST = 2000
+# Rows in the table that is searched and sorted: about 40 bytes each, 0.4 MB in all.
+MAX_LISTED = 10_000
 # Axes come in the order of their discriminating power; past the first twelve nobody looks.
 MAX_AXES = 12
 # A row is in doubt when no group has this posterior.
@@ -28,10 +30,11 @@ _MAX_CLASSES = 30
 
 @dataclass
 class Points:
-    """The m rows that are drawn, of `total`: `rows` are their numbers in X (from 0), `coordinates` (m x axes) where.
+    """The m rows that the page lists, of `total`; the first `n_drawn` of them are points of the subspace.
 
-    What hovering shows: `ids`, `groups` (from 0) and `posteriors` of the most probable group, `seconds` (-1: there is
-    none) and `second_posteriors` of the next, and the known `classes` ("" where missing) or None.
+    `rows` are their numbers in X (from 0), `coordinates` (n_drawn x axes) where they are drawn. `ids`, `groups` (from
+    0) and `posteriors` of the most probable group, `seconds` (-1: there is none) and `second_posteriors` of the next,
+    and the known `classes` ("" where missing) or None.
     """
 
     rows: np.ndarray
@@ -45,8 +48,18 @@ class Points:
     total: int
 
     @property
+    def n_drawn(self) -> int:
+        """How many of the rows are drawn."""
+        return len(self.coordinates)
+
+    @property
     def sampled(self) -> bool:
         """Whether some rows are not drawn."""
+        return self.n_drawn < self.total
+
+    @property
+    def thinned(self) -> bool:
+        """Whether some rows are not listed."""
         return len(self.rows) < self.total
 
 
@@ -103,23 +116,29 @@ def stratified(groups: np.ndarray, K: int, size: int, seed: int = 0) -> np.ndarr
 
 
 def points(coordinates: np.ndarray, posteriors: np.ndarray, ids, known) -> Points:
-    """The rows to draw. `posteriors` n x K; `ids` n; `known` n class names (None where missing) or None."""
-    K = posteriors.shape[1]
-    group = posteriors.argmax(axis=1)
+    """The rows to draw and to list. `posteriors` n x K; `ids` n; `known` n class names (None where missing) or None.
+
+    Up to 10,000 rows are all listed. Of more, those that are drawn are, and then the least certain.
+    """
+    n, K = posteriors.shape
+    group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
     shown = coordinates[:, :MAX_AXES]
-    size = max(_FEWEST, min(_POINTS, _NUMBERS // max(shown.shape[1], 1)))
-    rows = stratified(group, K, size)
+    drawn = stratified(group, K, max(_FEWEST, min(_POINTS, _NUMBERS // max(shown.shape[1], 1))))
+    others = np.setdiff1d(np.arange(n), drawn, assume_unique=True)
+    if n > MAX_LISTED:
+        others = np.sort(others[np.argsort(largest[others], kind="stable")][: MAX_LISTED - len(drawn)])
+    rows = np.concatenate([drawn, others])
     second, second_posterior = _runner_up(posteriors[rows])
     return Points(
         rows=rows,
         ids=[clean(ids[i]) for i in rows],
         groups=group[rows],
-        posteriors=posteriors[rows].max(axis=1),
+        posteriors=largest[rows],
         seconds=second,
         second_posteriors=second_posterior,
         classes=None if known is None else ["" if known[i] is None else known[i] for i in rows],
-        coordinates=shown[rows],
-        total=len(posteriors),
+        coordinates=shown[drawn],
+        total=n,
     )
 
 

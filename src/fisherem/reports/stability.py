@@ -12,7 +12,7 @@ from ..model_selection.stability import COMES_BACK, Stability
 from .rows import MAX_DOUBTS
 from .text import clean, tally
 
-__all__ = ["RowBack", "RowsBack", "StabilityTable", "stability_of", "stability_record"]
+__all__ = ["RowBack", "RowsBack", "StabilityTable", "VariableBack", "stability_of", "stability_record"]
 
 # Variables with a row in the table: the most frequent ones; the others were rarely selected.
 _MAX_STABLE = 40
@@ -46,20 +46,31 @@ class RowsBack:
     n_moved: int
 
 
+@dataclass(frozen=True)
+class VariableBack:
+    """A variable: its number in the table (from 0), name, the share of refits that select it, whether the page's fit
+    selects it and whether it is stable."""
+
+    index: int
+    name: str
+    frequency: float
+    selected: bool
+    stable: bool
+
+
 @dataclass
 class StabilityTable:
     """How often the refits of `fisherem.stability` select each variable, and how well their groups agree.
 
-    `rows` holds (variable, frequency, whether the page's fit selects it, whether it is stable) of at most 40 of the
-    `n_variables`, most frequent first, and `frequencies` those of all. A variable is stable if a share of at least
-    `threshold` of the `n_refits`, each on a share `fraction` of the rows, selects it; `n_stable` are, and `bound` is
-    the bound on how many of them are expected to be false. `agreement` is the mean adjusted Rand index with the fit to
-    all rows, `pairwise` that between refits. `other_selection` says whether the refitted estimator selects other
-    variables than the page's fit; `failures` counts the reasons of failed refits. `back` is None where the rows were
-    not counted.
+    `rows` holds at most 40 of the `n_variables`, most frequent first, and `frequencies` the shares of all. A
+    variable is stable if a share of at least `threshold` of the `n_refits`, each on a share `fraction` of the rows,
+    selects it; `n_stable` are, and `bound` is the bound on how many of them are expected to be false. `agreement`
+    is the mean adjusted Rand index with the fit to all rows, `pairwise` that between refits. `other_selection` says
+    whether the refitted estimator selects other variables than the page's fit; `failures` counts the reasons of
+    failed refits. `back` is None where the rows were not counted.
     """
 
-    rows: list[tuple[str, float, bool, bool]]
+    rows: list[VariableBack]
     frequencies: np.ndarray
     n_variables: int
     threshold: float
@@ -88,7 +99,10 @@ def stability_of(
     frequency, stable = stability.frequencies, stability.stable(threshold)
     order = np.argsort(-frequency, kind="stable")[:_MAX_STABLE]
     return StabilityTable(
-        rows=[(clean(stability.names[j]), float(frequency[j]), bool(support[j]), bool(stable[j])) for j in order],
+        rows=[
+            VariableBack(int(j), clean(stability.names[j]), float(frequency[j]), bool(support[j]), bool(stable[j]))
+            for j in order
+        ],
         frequencies=frequency,
         n_variables=p,
         threshold=threshold,

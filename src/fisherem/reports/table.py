@@ -6,24 +6,26 @@ import base64
 import hashlib
 from pathlib import Path
 
-import numpy as np
-
-from .._utils.wording import group_name
 from ..estimators.pipelines import on_its_rows, steps_in_words
-from ..plots.style import PALETTE
 from . import figures, rows, svg
+from .conclusion import conclude
 from .document import asset, template, write_page
+from .group_words import LEAST_EFFECT
+from .page_data import page_data
 from .table_content import Content, build
 from .text import embedded
 
-__all__ = ["render", "report", "scatter_data"]
+__all__ = ["render", "report"]
+
+# In the order in which they run: each may use what those before it define.
+_SCRIPTS = ("geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "saving.js")
 
 
 def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
     The page needs no network. Groups are counted from 1 on it. At most 4,000 points are drawn, a sample of every group,
-    and the page says so.
+    and at most 10,000 rows are listed; the page says so.
 
     Parameters
     ----------
@@ -66,60 +68,16 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
 
 def render(content: Content) -> str:
     """The page as HTML text."""
-    script = asset("geometry.js") + asset("page.js")
+    script = "".join(asset(name) for name in _SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template("table.html").render(
         c=content,
+        conclusion=conclude(content),
         css=asset("page.css"),
         script=script,
         script_hash=digest,
-        data=embedded(scatter_data(content)) if content.d else "",
+        data=embedded(page_data(content)) if content.d else "",
         figures=figures,
         definitions=svg.definitions(),
-        limits={"doubts": rows.MAX_DOUBTS, "axes": rows.MAX_AXES, "doubt": rows.DOUBT},
+        limits={"doubts": rows.MAX_DOUBTS, "axes": rows.MAX_AXES, "doubt": rows.DOUBT, "effect": LEAST_EFFECT},
     )
-
-
-def _short(values: np.ndarray) -> list:
-    """Numbers with as many decimals as one part in 100,000 of their range needs."""
-    values = np.asarray(values, float)
-    spread = float(np.ptp(values)) if values.size else 0.0
-    spread = spread or float(np.abs(values).max(initial=0)) or 1.0
-    return np.round(values, int(5 - np.floor(np.log10(spread)))).tolist()
-
-
-def scatter_data(content: Content) -> dict:
-    """What the browser needs to draw the subspace, as plain numbers and text: a list per axis with a number per point.
-
-    `group` and `second` count from 0, as places in the list `groups`, whose names count from 1.
-    """
-    points = content.points
-    data = {
-        "groups": [
-            {
-                "name": group_name(k),
-                "count": int(content.groups.counts[k]),
-                "colour": svg.colour(k),
-                "shape": svg.shape(k),
-                "hollow": svg.hollow(k),
-            }
-            for k in range(content.K)
-        ],
-        "marks": list(svg.MARK_PATHS),
-        "colours": len(PALETTE),
-        "ids": points.ids,
-        "group": points.groups.tolist(),
-        "posterior": np.round(points.posteriors, 4).tolist(),
-        "second": points.seconds.tolist(),
-        "secondPosterior": np.round(points.second_posteriors, 4).tolist(),
-        "axes": [_short(column) for column in points.coordinates.T],
-        "centres": [_short(row) for row in content.centres],
-        # six significant digits: the smallest direction of a covariance may be thousands of times below the largest
-        "covariances": [[[float(f"{v:.6g}") for v in row] for row in one] for one in content.covariances],
-        "arrows": [{"name": name, "loadings": np.round(loadings, 4).tolist()} for name, loadings in content.arrows],
-    }
-    if content.stability is not None and content.stability.back is not None:
-        data["cameBack"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
-    if points.classes is not None:
-        data["classes"] = points.classes
-    return data

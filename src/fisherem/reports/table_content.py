@@ -12,7 +12,9 @@ from ..estimators import SparseFisherEM
 from . import inputs, rows
 from .certainty import Certainty, certainty
 from .criteria import CriterionRow, criteria, headline
-from .facts import facts, made_by_selected
+from .facts import GIVEN_GROUPS, facts, made_by_selected
+from .group_words import GroupWords, group_words
+from .heat import HeatMap, heat_map
 from .how_chosen import Search, search_of
 from .how_many import VerdictPart, joins_of, verdict_of
 from .page_rows import page_rows
@@ -24,9 +26,6 @@ from .variables import Profile, Variable, profile, variables
 
 __all__ = ["Content", "build", "page_date"]
 
-# Variables that the scatter shows as arrows; more would cover the points.
-_MAX_ARROWS = 10
-
 
 @dataclass
 class Content:
@@ -34,8 +33,9 @@ class Content:
 
     Groups are counted from 0 here, as in the arrays of the model; the templates count from 1. `headline` is the
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
-    axes that are shown; `arrows` pairs the names of the largest variables with their loadings on these axes;
-    `made_by_selected` says whether the groups depend on the selected variables alone.
+    axes that are shown. `made_by_selected` says whether the groups depend on the selected variables alone, `given`
+    whether the groups were given rather than found, and `value` is C(K, S), None for a fit that does not know it.
+    `support` (p) are the selected variables, and `n_fitted` the number of rows that the model was fitted to.
     """
 
     title: str
@@ -46,6 +46,8 @@ class Content:
     d: int
     sparse: bool
     n_selected: int
+    support: np.ndarray
+    n_fitted: int
     model: str
     converged: bool
     facts: list[tuple[str, str]]
@@ -53,11 +55,12 @@ class Content:
     headline: CriterionRow | None
     notes: list[str]
     groups: rows.Groups
+    words: list[GroupWords]
     points: rows.Points
     centres: np.ndarray
     covariances: np.ndarray
-    arrows: list[tuple[str, np.ndarray]]
     variables: list[Variable]
+    heat: HeatMap | None
     profile: Profile
     doubts: list[rows.Doubt]
     n_doubts: int
@@ -69,6 +72,8 @@ class Content:
     stability: StabilityTable | None
     roles: Roles | None
     made_by_selected: bool
+    given: bool
+    value: float | None
     usage: str
 
     @property
@@ -90,11 +95,14 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
     names = inputs.column_names(fitted, X, table)
     K, d = fitted.latent_means_.shape
     posteriors = np.asarray(fitted.predict_proba(table.given))
-    listed = variables(fitted, table, posteriors.argmax(axis=1), names)
+    group = posteriors.argmax(axis=1)
+    listed = variables(fitted, table, group, names)
+    moments = table.moments(group, K)
     coordinates = np.asarray(fitted.transform(table.given)) if d else np.zeros((n, 0))
     names_of_rows, known = inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)
     support = np.asarray(fitted.support_)
     sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
+    by_row = _by_row(posteriors, coordinates, names_of_rows, known)
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
         created=page_date(),
@@ -102,28 +110,42 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         p=p,
         K=K,
         d=d,
-        sparse=isinstance(fitted, SparseFisherEM),
-        n_selected=int(fitted.support_.sum()),
-        model=fitted.model_,
-        converged=bool(fitted.converged_),
-        facts=facts(fitted, n, p),
-        criteria=criteria(fitted),
-        headline=headline(fitted, None if search is None else search.criterion_),
         notes=inputs.note_list(notes),
-        **_subspace(fitted, coordinates.shape[1], listed),
-        **_by_row(posteriors, coordinates, names_of_rows, known),
+        **_of_the_fit(fitted, search, n, p),
+        **_subspace(fitted, coordinates.shape[1]),
+        **by_row,
         certainty=sure,
         groups=rows.groups(posteriors, fitted.weights_),
+        words=group_words(fitted, moments, names) if K > 1 else [],
         variables=listed,
-        profile=profile(fitted, table, names),
-        search=None if search is None else search_of(search),
-        verdict=None if search is None else verdict_of(search),
+        heat=heat_map(table, moments, by_row["points"], listed, int(support.sum())) if K > 1 else None,
+        profile=profile(fitted, moments, names),
         joins=[] if sure.saturated else joins_of(posteriors),
         stability=None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known),
-        roles=roles_of(fitted),
-        made_by_selected=made_by_selected(fitted),
-        usage=usage(fitted if search is None else search),
     )
+
+
+def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
+    """The parts that speak of the fit and of how it was chosen; `search` is None for a single fit."""
+    value = getattr(fitted, "c_", None)
+    return {
+        "sparse": isinstance(fitted, SparseFisherEM),
+        "n_selected": int(fitted.support_.sum()),
+        "support": np.asarray(fitted.support_),
+        "n_fitted": len(fitted.labels_),
+        "model": fitted.model_,
+        "converged": bool(fitted.converged_),
+        "facts": facts(fitted, n, p),
+        "criteria": criteria(fitted),
+        "headline": headline(fitted, None if search is None else search.criterion_),
+        "search": None if search is None else search_of(search),
+        "verdict": None if search is None else verdict_of(search),
+        "roles": roles_of(fitted),
+        "made_by_selected": made_by_selected(fitted),
+        "given": str(fitted.stop_reason_) == GIVEN_GROUPS,
+        "value": None if value is None else float(value),
+        "usage": usage(fitted if search is None else search),
+    }
 
 
 def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, ids, known) -> dict[str, Any]:
@@ -137,11 +159,10 @@ def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, ids, known) -> dict
     }
 
 
-def _subspace(fitted, d: int, listed: list[Variable]) -> dict[str, Any]:
+def _subspace(fitted, d: int) -> dict[str, Any]:
     """What the scatter draws beside the points, on the axes that it offers."""
     a = min(d, rows.MAX_AXES)
     return {
         "centres": fitted.latent_means_[:, :a],
         "covariances": fitted.covariances_[:, :a, :a],
-        "arrows": [(v.name, v.loadings[:a]) for v in listed[:_MAX_ARROWS]],
     }

@@ -8,8 +8,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["clean", "embedded", "integer", "number", "tally"]
+from markupsafe import Markup, escape
 
+__all__ = ["breaking", "clean", "embedded", "integer", "number", "tally"]
+
+# A name that is longer does not fit into a line of a phone.
+_LONG = 32
 # Marks that turn the direction of the text after them: a name must not rearrange its neighbours.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -23,6 +27,13 @@ def clean(value, limit: int = 80) -> str:
         for c in str(value)[: 4 * limit]
     ).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def breaking(name: str) -> Markup:
+    """A name as HTML. One of more than 32 characters, longer than a phone is wide, may break after an underscore or a
+    slash; a shorter one is not touched."""
+    safe = escape(name)
+    return safe if len(name) <= _LONG else Markup(safe.replace("_", Markup("_<wbr>")).replace("/", Markup("/<wbr>")))
 
 
 def number(value, digits: int = 2, signed: bool = False) -> str:

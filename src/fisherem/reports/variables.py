@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from .page_rows import PageRows
+from .page_rows import Moments, PageRows
 
-__all__ = ["Profile", "Variable", "bins", "profile", "variables"]
+__all__ = ["MAX_NAMED", "Profile", "Variable", "profile", "variables"]
 
 # Variables with a row in the table of loadings, and those with a box plot: a box takes about 0.5 kB per group, and all
 # of them together are held below 0.25 MB.
@@ -17,8 +16,11 @@ MAX_LISTED = 100
 MAX_BOXES = 24
 _GROUP_BOXES = 480
 _FEWEST_BOXES = 6
-# Up to this many variables the profile has a point for each; with more, neighbours share one.
-MAX_POINTS = 400
+# Lines of the profile: what fits a screen of a phone twice. Past it, the selected variables leave some lines to the
+# strongest of the others; more than a dozen of these would hide the selected ones.
+MAX_NAMED = 40
+_FEWEST_OTHERS = 4
+_MOST_OTHERS = 12
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -38,21 +40,20 @@ class Variable:
 
 @dataclass
 class Profile:
-    """Group means in standard deviations from the overall mean. `values` (K x m), `selected` (m) bool, `first` and
-    `last` (m) the numbers (from 0) of the variables that a point stands for, `names` (m) of the variables, or None
-    where a point stands for several."""
+    """Group means in standard deviations from the overall mean. `values` (K x m), `selected` (m) bool, `indices` (m)
+    the variables' numbers in the table (from 0) and their `names` (m); `n_variables` and `n_selected` in all."""
 
     values: np.ndarray
     selected: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    names: list[str] | None
+    indices: np.ndarray
+    names: list[str]
     n_variables: int
+    n_selected: int
 
     @property
-    def binned(self) -> bool:
-        """Whether a point stands for several variables."""
-        return self.values.shape[1] < self.n_variables
+    def n_others(self) -> int:
+        """How many of the variables shown are not selected."""
+        return int((~self.selected).sum())
 
 
 def variables(model, X: PageRows, group: np.ndarray, names: list[str]) -> list[Variable]:
@@ -80,34 +81,27 @@ def _quantiles(column: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
     return np.array([np.quantile(column[rows], QUANTILES) if len(rows) else empty for rows in members])
 
 
-def bins(p: int, most: int = MAX_POINTS) -> np.ndarray:
-    """Edges of at most `most` runs of neighbouring variables."""
-    return np.unique(np.linspace(0, p, min(p, most) + 1).astype(int))
+def profile(model, moments: Moments, names: list[str]) -> Profile:
+    """The standardised group means (K x p) of a fit, over the variables that are worth a line.
 
-
-def _together(z: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """One value per group (rows of z) for neighbouring variables (columns)."""
-    if selected.any():
-        candidates = z[:, selected]
-        return candidates[:, np.abs(candidates).max(axis=0).argmax()]
-    return np.take_along_axis(z, np.abs(z).argmax(axis=1)[:, None], axis=1)[:, 0]
-
-
-def profile(model, X: PageRows, names: list[str]) -> Profile:
-    """The standardised group means over all variables of X (n x p).
-
-    Where several variables share a point, it shows the selected one among them (of several, the one whose means are
-    furthest from 0); if none is selected, each group's mean that is furthest from 0.
+    Up to 40 variables are all shown, in the order of the table. Of more, the selected ones come first, largest loadings
+    first, and then the others whose variance lies between the groups most.
     """
-    mean, spread = X.moments()
-    flat = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)  # rounding is all that a constant column varies by
-    z = np.where(flat, 0.0, (model.group_means_ - mean) / np.where(flat, 1.0, spread))
+    constant = moments.constant
+    z = np.where(constant, 0.0, (model.group_means_ - moments.mean) / np.where(constant, 1.0, moments.deviation))
     z[np.abs(z) < 1e-9] = 0.0  # rounding: a single group's mean is the overall mean
     p = z.shape[1]
-    edges = bins(p)
-    first, last = edges[:-1], edges[1:] - 1
-    values, selected = z, model.support_
-    if len(first) < p:
-        values = np.column_stack([_together(z[:, a:b], model.support_[a:b]) for a, b in pairwise(edges)])
-        selected = np.logical_or.reduceat(model.support_, first)
-    return Profile(values, np.asarray(selected), first, last, names if len(first) == p else None, p)
+    support = np.asarray(model.support_)
+    shown = np.arange(p) if p <= MAX_NAMED else _strongest(model, support, moments.between)
+    return Profile(z[:, shown], support[shown], shown, [names[j] for j in shown], p, int(support.sum()))
+
+
+def _strongest(model, support: np.ndarray, between: np.ndarray) -> np.ndarray:
+    """At most 40 numbers of variables: selected ones by their loadings, then others by their share between groups."""
+    sizes = np.linalg.norm(model.loadings_, axis=1)
+    by_size, by_share = np.argsort(-sizes, kind="stable"), np.argsort(-between, kind="stable")
+    if support.all():  # nothing was selected among them
+        return by_share[:MAX_NAMED]
+    selected = by_size[support[by_size]][: MAX_NAMED - _FEWEST_OTHERS]
+    room = min(MAX_NAMED - len(selected), _MOST_OTHERS)
+    return np.concatenate([selected, by_share[~support[by_share]][:room]])

@@ -7,7 +7,10 @@ keeps its size.
 from .boxes import box_plot
 from .criterion import criterion_lines
 from .frame import legend_mark
+from .heat import heat_figure, heat_scale
 from .path import path_panels
-from .profile import MAX_NAMED, profile_plot
+from .profile import profile_plot
 
-__all__ = ["MAX_NAMED", "box_plot", "criterion_lines", "legend_mark", "path_panels", "profile_plot"]
+__all__ = [
+    "box_plot", "criterion_lines", "heat_figure", "heat_scale", "legend_mark", "path_panels", "profile_plot",
+]  # fmt: skip

@@ -38,9 +38,9 @@ def _group(k: int, quantiles: np.ndarray, x: Scale) -> str:
     y = _TOP + _ROW * (k + 0.5)
     key = mark(10, y, k)
     if not np.isfinite(quantiles).all():
-        return key + text(_LEFT + 4, y + 4, "no rows", class_="tick")
+        return element("g", key + text(_LEFT + 4, y + 4, "no rows", class_="tick"), data_group=k)
     least, lower, median, upper, most = (x(v) for v in quantiles)
     box = element("line", x1=least, x2=most, y1=y, y2=y, class_="whisker")
     box += element("rect", x=lower, y=y - 5, width=max(upper - lower, 0.5), height=10, rx=1.5, class_="box")
     box += element("line", x1=median, x2=median, y1=y - 6.5, y2=y + 6.5, class_="median")
-    return key + element("g", box, class_=f"g{svg.colour(k)}")
+    return element("g", key + box, class_=f"g{svg.colour(k)}", data_group=k)

@@ -21,10 +21,12 @@ _SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 @dataclass
 class _Curve:
-    """Points (share, value), drawn with mark and colour `number`, or in grey where that is None."""
+    """Points (share, value), drawn with mark and colour `number`, or in grey where that is None; `variable` is the
+    number of the variable that they belong to."""
 
     points: list[tuple[float, float]]
     number: int | None
+    variable: int | None = None
 
 
 @dataclass
@@ -46,7 +48,9 @@ def _panels(path: Path) -> list[_Panel]:
     numbers = {name: 0 if name == path.weighting else None for name in path.lines}
     criterion = [_Curve([(s, c) for s, c, _ in line], numbers[name]) for name, line in path.lines.items()]
     variables = [_Curve([(s, v) for s, _, v in line], numbers[name]) for name, line in path.lines.items()]
-    loadings = [_Curve(list(zip(path.shares, v, strict=True)), k) for k, (_, v) in enumerate(path.sizes)]
+    loadings = [
+        _Curve(list(zip(path.shares, one.values, strict=True)), k, one.index) for k, one in enumerate(path.sizes)
+    ]
     return [
         _Panel(path.label, criterion, from_zero=False),
         _Panel("selected variables", variables, from_zero=True),
@@ -64,7 +68,10 @@ def _path_panels(width: int, path: Path) -> str:
     for share in _shares_shown(x, width):
         parts.append(text(x(share), bottom + 18, f"{share:g}", text_anchor="middle", class_="tick"))
     parts.append(axis_title(_LEFT, width, bottom + 36, "sparsity (share of the l1 norm)"))
-    alt = f"Criterion, number of selected variables and loadings along the sparsity path; chosen: {path.chosen:.3g}"
+    alt = (
+        "Criterion, number of selected variables and loadings along the sparsity path; "
+        f"chosen: {path.chosen:.3g}, with {path.n_selected} variables"
+    )
     return svg.figure(width, bottom + 44, "".join(parts), alt)
 
 
@@ -84,7 +91,8 @@ def _curve(curve: _Curve, x: Scale, y: Scale) -> str:
     if curve.number is None:
         return polyline(xs, ys, class_="curve rest")
     line = polyline(xs, ys, class_=f"curve g{svg.colour(curve.number)}")
-    return line + "".join(mark(a, b, curve.number, class_="small") for a, b in zip(xs, ys, strict=True))
+    drawn = line + "".join(mark(a, b, curve.number, class_="small") for a, b in zip(xs, ys, strict=True))
+    return drawn if curve.variable is None else element("g", drawn, data_variable=curve.variable)
 
 
 def _shares_shown(x: Scale, width: int) -> list[float]:

@@ -1,30 +1,19 @@
 // The scatter of the discriminative subspace. Text from the data reaches the page as text nodes only.
 (function () {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const plot = document.getElementById("plot");
-  const tip = document.getElementById("tip");
-  const figure = document.getElementById("scatter");
+  const data = Page.data, byId = Page.byId, el = Page.svg, marked = Marking.marked;
+  const plot = byId("plot"), tip = byId("tip"), figure = byId("scatter"), only = byId("only-marked");
   const K = data.groups.length;
-  const n = data.group.length;
+  const n = data.axes[0].length; // the rows that are drawn are the first of those that are listed
+  const drawn = data.group.slice(0, n);
   const flat = data.axes.length === 1;
   const MARGIN = { left: 48, right: 12, top: 12, bottom: 40 };
   const REACH = 16; // pixels: how near the pointer must be to a mark
   const STRIP = 1.96; // 95% of a normal density on a line
-  const hidden = new Set();
-  const state = { x: 0, y: flat ? 0 : 1, view: null, home: null, width: 0, height: 0, drag: null };
+  const MOST_ARROWS = 10; // more would cover the points; a marked variable has its arrow in any case
+  const state = { x: 0, y: flat ? 0 : 1, view: null, home: null, width: 0, height: 0, drag: null, dragged: false };
 
-  const byId = (id) => document.getElementById(id);
-
-  function el(name, attributes, parent, text) {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const key in attributes) node.setAttribute(key, attributes[key]);
-    if (text !== undefined) node.textContent = text;
-    if (parent) parent.appendChild(node);
-    return node;
-  }
-
-  const bands = flat ? Geometry.bands(data.group, K) : null;
+  const bands = flat ? Geometry.bands(drawn, K) : null;
   const xOf = (i) => data.axes[state.x][i];
   const yOf = (i) => (flat ? bands[i] : data.axes[state.y][i]);
 
@@ -60,8 +49,9 @@
     const layer = el("g", { class: "g" + g.colour + (g.hollow ? " hollow" : ""), "data-group": data.groups.indexOf(g) }, inside);
     return { layer: layer, shape: el("path", { class: flat ? "centre" : "ellipse" }, layer) };
   });
-  const marks = data.group.map((k) => el("path", { class: "point", d: data.marks[data.groups[k].shape] }, layers[k].layer));
-  const arrows = el("g", { visibility: "hidden" }, inside);
+  const marks = drawn.map((k) => el("path", { class: "point", d: data.marks[data.groups[k].shape] }, layers[k].layer));
+  const arrows = el("g", {}, inside);
+  const ring = el("circle", { class: "ringed", r: 10, visibility: "hidden" }, inside);
   const halo = el("circle", { class: "halo", r: 8, visibility: "hidden" }, inside);
   const brush = el("rect", { class: "brush", visibility: "hidden" }, svg);
 
@@ -99,18 +89,21 @@
     const length = (a) => Math.hypot(a.loadings[state.x], a.loadings[state.y]);
     const longest = Math.max(...data.arrows.map(length)) || 1;
     const reach = 0.42 * Math.min(state.home.x1 - state.home.x0, state.home.y1 - state.home.y0);
-    for (const a of data.arrows) {
-      if (length(a) < 0.05 * longest) continue;
+    const all = byId("show-arrows").checked;
+    data.arrows.forEach((a, i) => {
+      const on = a.variable === marked.variable;
+      if (!on && (i >= MOST_ARROWS || length(a) < 0.05 * longest)) return;
+      const arrow = el("g", { "data-variable": a.variable, visibility: all || on ? "inherit" : "hidden" }, arrows);
       const x = px(mx + (reach * a.loadings[state.x]) / longest), y = py(my + (reach * a.loadings[state.y]) / longest);
       const angle = (Math.atan2(y - py(my), x - px(mx)) * 180) / Math.PI;
-      el("line", { x1: px(mx), y1: py(my), x2: x, y2: y, class: "arrow" }, arrows);
-      el("path", { d: "M2,0L-6,-3.5V3.5Z", transform: `translate(${x},${y}) rotate(${angle})`, class: "arrowhead" }, arrows);
+      el("line", { x1: px(mx), y1: py(my), x2: x, y2: y, class: "arrow" }, arrow);
+      el("path", { d: "M2,0L-6,-3.5V3.5Z", transform: `translate(${x},${y}) rotate(${angle})`, class: "arrowhead" }, arrow);
       const left = x < px(mx);
       const room = left ? x - MARGIN.left : state.width - MARGIN.right - x;
       const most = Math.max(5, Math.min(24, Math.floor((room - 8) / 7.2)));
       const name = a.name.length > most ? a.name.slice(0, most - 1) + "…" : a.name;
-      el("text", { x: x + (left ? -7 : 7), y: y + 4, "text-anchor": left ? "end" : "start", class: "arrowname" }, arrows, name);
-    }
+      el("text", { x: x + (left ? -7 : 7), y: y + 4, "text-anchor": left ? "end" : "start", class: "arrowname" }, arrow, name);
+    });
   }
 
   function draw() {
@@ -131,13 +124,22 @@
     for (let i = 0; i < n; i++)
       marks[i].setAttribute("transform", `translate(${px(xOf(i)).toFixed(1)},${py(yOf(i)).toFixed(1)}) scale(${scale})`);
     drawArrows();
+    drawRing();
     hideTip();
+  }
+
+  function drawRing() {
+    const i = marked.row;
+    ring.setAttribute("visibility", i !== null && i < n ? "visible" : "hidden");
+    if (i === null || i >= n) return;
+    ring.setAttribute("cx", px(xOf(i)));
+    ring.setAttribute("cy", py(yOf(i)));
   }
 
   function resize() {
     const style = getComputedStyle(plot);
     const width = plot.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    if (!width || Math.abs(width - state.width) < 1) return;
+    if (width < 120 || Math.abs(width - state.width) < 1) return; // too narrow to draw in: a page that is being laid out
     const atHome = !state.view || same(state.view, state.home);
     state.width = width;
     state.height = flat ? Math.max(180, 60 + 70 * K) : Math.max(320, Math.min(560, width * 0.68));
@@ -193,7 +195,7 @@
   function nearest(x, y) {
     let best = -1, least = REACH * REACH;
     for (let i = 0; i < n; i++) {
-      if (hidden.has(data.group[i])) continue;
+      if (only.checked && marked.group !== null && data.group[i] !== marked.group) continue;
       const dx = px(xOf(i)) - x, dy = py(yOf(i)) - y, d = dx * dx + dy * dy;
       if (d < least) {
         least = d;
@@ -203,27 +205,15 @@
     return best;
   }
 
-  function line(name, text) {
-    const node = document.createElement(name);
-    node.textContent = text;
-    tip.appendChild(node);
-  }
-
   function showTip(i) {
-    tip.replaceChildren();
-    line("b", data.ids[i]);
-    line("span", `${data.groups[data.group[i]].name}, posterior ${data.posterior[i].toFixed(3)}`);
+    const lines = [data.ids[i], `${data.groups[data.group[i]].name}, posterior ${data.posterior[i].toFixed(3)}`];
     if (data.second[i] >= 0 && data.secondPosterior[i] >= 0.0005)
-      line("span", `next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
-    if (data.cameBack) line("span", `came back in ${Math.round(100 * data.cameBack[i])}% of the refits`);
-    if (data.classes && data.classes[i]) line("span", "class: " + data.classes[i]);
-    tip.hidden = false;
+      lines.push(`next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
+    if (data.cameBack) lines.push(`came back in ${Math.round(100 * data.cameBack[i])}% of the refits`);
+    if (data.classes && data.classes[i]) lines.push("class: " + data.classes[i]);
     const box = svg.getBoundingClientRect(), around = figure.getBoundingClientRect();
     const k = box.width / state.width;
-    const x = px(xOf(i)) * k + box.left - around.left, y = py(yOf(i)) * k + box.top - around.top;
-    const left = x + 14 + tip.offsetWidth > around.width - 6 ? x - 14 - tip.offsetWidth : x + 14;
-    tip.style.left = Math.max(4, Math.min(left, around.width - tip.offsetWidth - 6)) + "px";
-    tip.style.top = Math.max(4, y - tip.offsetHeight - 10) + "px";
+    Page.showTip(tip, figure, px(xOf(i)) * k + box.left - around.left, py(yOf(i)) * k + box.top - around.top, lines);
     halo.setAttribute("cx", px(xOf(i)));
     halo.setAttribute("cy", py(yOf(i)));
     halo.setAttribute("visibility", "visible");
@@ -256,13 +246,18 @@
   plot.addEventListener("pointerdown", (event) => {
     if (event.pointerType === "touch" || event.button !== 0) return; // a finger scrolls the page
     const [x, y] = at(event);
-    state.drag = { x: x, y: y, pan: event.shiftKey };
+    state.drag = { x: x, y: y, x0: x, y0: y, pan: event.shiftKey };
     plot.setPointerCapture(event.pointerId);
   });
   const finish = (event) => {
     const drag = state.drag;
     state.drag = null;
+    state.dragged = false;
     brush.setAttribute("visibility", "hidden");
+    if (drag && event.type !== "pointercancel") {
+      const [x, y] = at(event);
+      state.dragged = Math.hypot(x - drag.x0, y - drag.y0) > 4;
+    }
     if (!drag || drag.pan || event.type === "pointercancel") return;
     const [x, y] = at(event);
     if (Math.abs(x - drag.x) < 8 || (!flat && Math.abs(y - drag.y) < 8)) return;
@@ -275,6 +270,10 @@
   plot.addEventListener("pointerup", finish);
   plot.addEventListener("pointercancel", finish);
   plot.addEventListener("pointerleave", hideTip);
+  plot.addEventListener("click", (event) => {
+    const i = state.dragged ? -1 : nearest(...at(event));
+    if (i >= 0) Marking.toggle("row", i);
+  });
   plot.addEventListener("wheel", (event) => {
     if (event.deltaY > 0 && same(state.view, state.home)) return; // nothing to zoom out of: the page scrolls
     event.preventDefault();
@@ -284,7 +283,7 @@
   plot.addEventListener("keydown", (event) => {
     const v = state.view, x = 0.15 * (v.x1 - v.x0), y = 0.15 * (v.y1 - v.y0);
     const keys = {
-      "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1 / 0.7), 0: reset, Escape: hideTip,
+      "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1 / 0.7), 0: reset,
       ArrowLeft: () => move(-x, 0), ArrowRight: () => move(x, 0), ArrowUp: () => move(0, y), ArrowDown: () => move(0, -y),
     };
     if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -294,16 +293,20 @@
   byId("zoom-in").addEventListener("click", () => zoom(0.7));
   byId("zoom-out").addEventListener("click", () => zoom(1 / 0.7));
   byId("reset").addEventListener("click", reset);
-  document.querySelectorAll(".toggle").forEach((button) =>
-    button.addEventListener("click", () => {
-      const k = Number(button.dataset.group), show = hidden.has(k);
-      if (show) hidden.delete(k);
-      else hidden.add(k);
-      button.setAttribute("aria-pressed", String(show));
-      layers[k].layer.setAttribute("display", show ? "inline" : "none");
-      hideTip();
-    })
-  );
+  // The marked group is drawn over the others; "only" hides these.
+  function showMarked() {
+    const order = layers.map((_, k) => k).sort((a, b) => (a === marked.group) - (b === marked.group) || a - b);
+    order.forEach((k) => inside.insertBefore(layers[k].layer, arrows));
+    layers.forEach(({ layer }, k) => {
+      const hide = only.checked && marked.group !== null && k !== marked.group;
+      layer.setAttribute("display", hide ? "none" : "inline");
+    });
+    drawArrows();
+    drawRing();
+    hideTip();
+  }
+  Marking.listen(showMarked);
+  only.addEventListener("change", showMarked);
   for (const [id, key, other] of [["axis-x", "x", "y"], ["axis-y", "y", "x"]]) {
     const select = byId(id);
     if (!select) continue;
@@ -320,8 +323,7 @@
   if (!flat) {
     byId("show-ellipses").addEventListener("change", (event) =>
       layers.forEach(({ shape }) => shape.setAttribute("visibility", event.target.checked ? "inherit" : "hidden")));
-    byId("show-arrows").addEventListener("change", (event) =>
-      arrows.setAttribute("visibility", event.target.checked ? "visible" : "hidden"));
+    byId("show-arrows").addEventListener("change", drawArrows);
   }
   new ResizeObserver(resize).observe(plot);
   resize();

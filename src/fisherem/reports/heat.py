@@ -1,0 +1,74 @@
+"""The heat map: the values of the selected variables in the rows, ordered by group, as plain levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .page_rows import Moments, PageRows
+from .rows import Points, stratified
+from .variables import Variable
+
+__all__ = ["HALF", "RANGE", "HeatMap", "heat_map"]
+
+# Rows across: a wide page has about as many pixels. Variables down: two screens; names stay legible.
+_MAX_ROWS = 720
+_MAX_VARIABLES = 60
+# Values are cut at this many standard deviations from the overall mean: hardly a value of a bell curve lies beyond.
+RANGE = 2.5
+# Levels on each side of 0. Steps of a sixth of a deviation are the finest that the eye tells apart.
+HALF = 15
+
+
+@dataclass
+class HeatMap:
+    """`levels` (v x m) from 0 to 30, 15 at the overall mean, of v variables in m rows.
+
+    `places` (m) say where the rows stand in the page's list of rows; they are ordered by group and inside a group along
+    the first axis. `groups` (m) are their groups. `indices` (v) are the variables' numbers in the table (from 0), with
+    their `names`; `n_variables` are selected in all, and the table has `n_rows`.
+    """
+
+    levels: np.ndarray
+    places: np.ndarray
+    groups: np.ndarray
+    indices: list[int]
+    names: list[str]
+    n_variables: int
+    n_rows: int
+
+
+def heat_map(X: PageRows, moments: Moments, points: Points, listed: list[Variable], n_selected: int) -> HeatMap | None:
+    """The heat map of the selected variables `listed`, largest loadings first; None where nothing was selected.
+
+    The rows are among those that the subspace draws, so that a mark on one is a mark on the other.
+    """
+    if not listed or not points.n_drawn:
+        return None
+    indices = _by_group([v.index for v in listed[:_MAX_VARIABLES]], moments)
+    groups = points.groups[: points.n_drawn]
+    places = stratified(groups, len(moments.counts), _MAX_ROWS)
+    along = points.coordinates[places, 0] if points.coordinates.shape[1] else places
+    places = places[np.lexsort((along, groups[places]))]
+    names = {v.index: v.name for v in listed}
+    columns = X.columns(indices)
+    rows = points.rows[places]
+    levels = [_levels(np.asarray(column, float)[rows], j, moments) for j, column in zip(indices, columns, strict=True)]
+    shown = [names[j] for j in indices]
+    return HeatMap(np.array(levels), places, groups[places], indices, shown, n_selected, points.total)
+
+
+def _by_group(indices: list[int], moments: Moments) -> list[int]:
+    """Variables that are highest in the same group stand together, the furthest first: blocks become visible."""
+    constant = moments.constant[indices]
+    away = np.nan_to_num(moments.means[:, indices] - moments.mean[indices])
+    away = away / np.where(constant, 1.0, moments.deviation[indices])
+    return [indices[i] for i in np.lexsort((-away.max(axis=0), away.argmax(axis=0)))]
+
+
+def _levels(values: np.ndarray, j: int, moments: Moments) -> np.ndarray:
+    if moments.constant[j]:
+        return np.full(len(values), HALF, np.uint8)
+    z = (values - moments.mean[j]) / moments.deviation[j]
+    return np.round(np.clip(z / RANGE, -1, 1) * HALF + HALF).astype(np.uint8)

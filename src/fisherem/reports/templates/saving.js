@@ -1,0 +1,112 @@
+// Buttons that save a table as CSV and a picture as SVG or PNG. Files are made in the page; nothing is sent anywhere.
+(function () {
+  "use strict";
+  const SCALE = 2; // a PNG has twice the pixels of the page, so that it is sharp in print
+  const STYLES = [
+    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin",
+    "opacity", "font-family", "font-size", "font-weight", "text-anchor", "visibility", "display", "paint-order",
+    "image-rendering", "filter",
+  ];
+
+  function download(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    document.body.appendChild(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // -- tables ----------------------------------------------------------------------------------------------------
+
+  // Numbers as programs read them: 1,234.5 becomes 1234.5, a true minus sign becomes -, a dash becomes nothing.
+  function plain(cell) {
+    if (cell.dataset.value !== undefined) return cell.dataset.value;
+    const text = cell.textContent.trim().replace(/\s+/g, " ");
+    if (!cell.classList.contains("n") || cell.tagName === "TH") return text;
+    const number = text.replace(/,/g, "").replace(/−/g, "-").replace(/^–$/, "");
+    return /^-?[\d.]+(e[+-]?\d+)?%?$/.test(number) ? number : text;
+  }
+
+  function cells(table) {
+    return [...table.rows].map((row) => [...row.cells].filter((c) => !c.classList.contains("barcol")).map(plain));
+  }
+
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+  const csv = (lines) => "\ufeff" + lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+
+  // -- pictures --------------------------------------------------------------------------------------------------
+
+  // A copy that stands alone: with the page's styles as attributes, and the outlines that it refers to inside.
+  function alone(svg) {
+    const copy = svg.cloneNode(true), box = svg.getBoundingClientRect();
+    const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+    from.forEach((node, i) => {
+      const style = getComputedStyle(node);
+      to[i].removeAttribute("class");
+      to[i].setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    });
+    const defs = Page.svg("defs", {});
+    const needed = new Set([...copy.querySelectorAll("use")].map((use) => use.getAttribute("href").slice(1)));
+    needed.forEach((id) => {
+      const outline = document.getElementById(id).cloneNode(true);
+      if (outline.tagName === "image") outline.setAttribute("style", "image-rendering:pixelated");
+      defs.appendChild(outline);
+    });
+    const view = copy.getAttribute("viewBox").split(" ").map(Number);
+    const paper = Page.svg("rect", { x: view[0], y: view[1], width: view[2], height: view[3] });
+    paper.setAttribute("fill", getComputedStyle(svg.closest("figure, section, body")).getPropertyValue("--panel"));
+    copy.prepend(defs, paper);
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", Math.round(box.width));
+    copy.setAttribute("height", Math.round(box.height));
+    return { text: new XMLSerializer().serializeToString(copy), width: box.width, height: box.height };
+  }
+
+  function savePng(name, picture) {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = Math.round(SCALE * picture.width);
+      canvas.height = Math.round(SCALE * picture.height);
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => download(name + ".png", blob), "image/png");
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(picture.text);
+  }
+
+  // -- the buttons -----------------------------------------------------------------------------------------------
+
+  function button(bar, text, says, act) {
+    const node = bar.appendChild(document.createElement("button"));
+    node.type = "button";
+    node.className = "save";
+    node.textContent = text;
+    node.setAttribute("aria-label", says);
+    node.addEventListener("click", act);
+  }
+
+  function toolbar(after) {
+    const bar = document.createElement("div");
+    bar.className = "saves";
+    after.after(bar);
+    return bar;
+  }
+
+  document.querySelectorAll("[data-table]").forEach((holder) => {
+    const name = holder.dataset.table, table = holder.querySelector("table");
+    const lines = () => (table.id === "row-table" ? Page.rowsAsText() : cells(table));
+    const act = () => download(name + ".csv", new Blob([csv(lines())], { type: "text/csv" }));
+    button(toolbar(holder), "CSV", `Save the table ${name} as CSV`, act);
+  });
+  document.querySelectorAll("[data-picture]").forEach((figure) => {
+    const name = figure.dataset.picture, bar = toolbar(figure);
+    // of the two widths the one that is seen; legend marks and outlines are no pictures
+    const picture = () =>
+      alone([...figure.querySelectorAll("svg")].find((svg) => svg.getClientRects().length && !svg.matches(".key, .definitions")));
+    const asSvg = () => download(name + ".svg", new Blob([picture().text], { type: "image/svg+xml" }));
+    button(bar, "SVG", `Save the picture ${name} as SVG`, asSvg);
+    button(bar, "PNG", `Save the picture ${name} as PNG`, () => savePng(name, picture()));
+  });
+})();
