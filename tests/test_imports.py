@@ -48,8 +48,8 @@ INSIDE = {
     "tables": [
         "errors", "kinds", "masked", "parameters", "missing", "cells", "watch", "sources", "readers", "layout",
         "series_matrix", "text", "npy",
-        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling", "transposing", "opening",
-        "checking",
+        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling",
+        "transposing", "opening", "checking",
     ],
     "estimators": ["fitting", "pipelines", "selected", "prediction", "fisher_em"],
     "rivals": [
@@ -84,7 +84,8 @@ INSIDE = {
         "table4", "figures", "reproduce",
     ],
     "cli": [
-        "common", "choices", "options", "data", "results", "fitting", "explaining", "using", "comparing", "images",
+        "common", "choices", "options", "data", "folders",
+        "results", "fitting", "explaining", "using", "comparing", "images",
         "reproduce", "commands", "__main__",
     ],
 }  # fmt: skip

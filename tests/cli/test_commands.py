@@ -46,7 +46,7 @@ def test_fit_writes_everything(wine_csv, tmp_path):
     out = tmp_path / "out"
     result = run("fit", wine_csv, "-k", 3, "-o", out, *ROLES)
     assert sorted(p.name for p in out.iterdir()) == [
-        "criteria.csv", "labels.csv", "model.skops", "report.html", "roles.csv", "variables.csv",
+        "criteria.csv", "labels.csv", "model.skops", "report.html", "roles.csv", "run.json", "variables.csv",
     ]  # fmt: skip
     labels = pd.read_csv(out / "labels.csv")
     assert list(labels.columns) == ["id", "cluster", "posterior"]
@@ -97,7 +97,7 @@ def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
     results = pd.read_csv(out / "results.csv")
     assert results["n_clusters"].tolist() == [1, 2, 3, 4]
     assert {"agreement", "c1_power", "bic"} <= set(results.columns)
-    found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--json", *ROLES).output)
+    found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--force", "--json", *ROLES).output)
     assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
     assert found["verdict"]["degree"] in ("clear", "leaning")
     refused = run("search", wine_csv, "--criterion", "verdict", "--models", "AB", *ROLES, code=2).output

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Model", "NameList", "Registered", "names_at", "Share"]
+__all__ = ["Groups", "Model", "NameList", "Registered", "Share", "names_at"]
 
 
 def names_at(place: str) -> tuple[str, ...]:
@@ -68,6 +68,20 @@ class NameList(Registered):
     def get_metavar(self, param, ctx):
         """all, or some of the names."""
         return f"[all|{','.join(names_at(self.place))}]"
+
+
+class Groups(click.ParamType):
+    """A number of groups, 2 or more, or the word auto."""
+
+    name = "NUMBER"
+
+    def convert(self, value, param, ctx):
+        """The number, or "auto"."""
+        if value == "auto" or isinstance(value, int):
+            return value
+        if not (value.isascii() and value.isdigit()) or int(value) < 2:
+            self.fail(f"{value!r} is not a number of groups: give 2, 3, ... or auto", param, ctx)
+        return int(value)
 
 
 class Share(click.ParamType):

@@ -68,7 +68,8 @@ def friendly(command):
 
 def _work(keywords: dict) -> str:
     """The command that runs and the file that it was given: "fit iris.csv"."""
-    given = [keywords[name] for name in ("model_file", "data", "image") if keywords.get(name) is not None]
+    given = [keywords[name] for name in ("model_file", "image") if keywords.get(name) is not None]
+    given += [keywords["source"].data] if "source" in keywords else []
     return " ".join(map(str, [click.get_current_context().info_name, *given]))
 
 

@@ -9,8 +9,8 @@ import click
 from .choices import NameList
 from .common import friendly, quiet_warnings
 from .data import open_data, scaled
+from .folders import check_file
 from .options import scale_option, table_options
-from .results import check_file
 
 __all__ = ["compare"]
 
@@ -26,7 +26,7 @@ _NO_LIMIT = 2**62
 @scale_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
-def compare(data, id_column, label_column, drop, comma, clusters, methods, scale, output):
+def compare(source, clusters, methods, scale, output):
     """Fit several methods to the table DATA and put their results side by side."""
     from .._utils.atomic import atomic_file
     from ..model_selection.comparison import compare as run
@@ -34,7 +34,7 @@ def compare(data, id_column, label_column, drop, comma, clusters, methods, scale
     quiet_warnings()
     if output is not None:
         check_file(output)
-    table = open_data(data, id_column, label_column, drop, _NO_LIMIT, comma)
+    table = open_data(source, _NO_LIMIT)
     X, _ = scaled(table, scale)
     found = run(X, table.labels, methods, clusters)
     click.echo(found.table.round(3).to_string(index=False, na_rep=""))

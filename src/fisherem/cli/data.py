@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
+from .options import Source
+
 __all__ = ["open_data", "open_for", "scaled"]
 
 
-def open_data(data, id_column, label_column, drop, memory, comma=None):
-    """The table in a file, with a name for every column; `comma` says what a comma inside of a number is in text."""
+def open_data(source: Source, memory, *, quiet: bool = False):
+    """The table in a file, with a name for every column; what looks wrong with it is said, unless `quiet`."""
     from ..tables.opening import open_table
 
-    table = open_table(data, id_column=id_column, label_column=label_column, drop=drop, memory=memory, comma=comma)
-    return table.named()
+    table = open_table(source.data, memory=memory, **source.reading).named()
+    if table.hint and not quiet:
+        click.echo(f"note: {table.hint}", err=True)
+    return table
 
 
 def scaled(table, scale: bool) -> tuple[Any, Any]:
@@ -26,7 +32,7 @@ def scaled(table, scale: bool) -> tuple[Any, Any]:
         return table.X, None
     table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale to keep them as they are)")
     scaler = _scaler(table.X)
-    return _transformed(table.X, scaler), scaler
+    return _scaled_rows(table.X, scaler), scaler
 
 
 def _scaler(X):
@@ -44,31 +50,30 @@ def _scaler(X):
     return scaler
 
 
-def _transformed(X, transformer):
+def _scaled_rows(X, scaler):
     from ..tables.file_table import FileTable
 
-    return X.transformed(transformer) if isinstance(X, FileTable) else transformer.transform(X)
+    return X.transformed(scaler) if isinstance(X, FileTable) else scaler.transform(X)
 
 
-def open_for(model, data, id_column, label_column, drop, memory, *, comma=None, from_selected: bool = False):
+def open_for(model, source: Source, memory, *, from_selected: bool = False):
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
     `from_selected` the selected columns are enough, where the groups depend on them alone.
     """
+    from ..estimators.pipelines import last_step, on_its_rows, steps_in_words
     from ..estimators.selected import needed_names, on_selected
     from ..tables.opening import open_table
 
-    last = model[-1] if hasattr(model, "steps") else model
+    last = last_step(model)[1]
     if not hasattr(last, "predict_proba"):
         raise ValueError(
             f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give a FisherEM, "
             "a SparseFisherEM or a mixture"
         )
     names = getattr(model, "feature_names_in_", None)
-    table = open_table(
-        data, id_column=id_column, label_column=label_column, drop=drop, only=names, memory=memory, comma=comma
-    ).named()  # fmt: skip
+    table = open_table(source.data, only=names, memory=memory, **source.reading).named()
     if from_selected and needed_names(model, table.names) is not None:
         model = on_selected(model)
         names = model.feature_names_in_
@@ -76,7 +81,7 @@ def open_for(model, data, id_column, label_column, drop, memory, *, comma=None, 
     if names is not None:
         table = table.select([str(name) for name in names])
     X: Any = table.X if names is not None else table.X.to_numpy()  # the model was fitted to an array
-    if not hasattr(model, "steps"):
-        return table, X, model
-    table.notes.append("columns were standardised as in the model file")
-    return table, _transformed(X, model[:-1]), model[-1]
+    if last is not model:
+        table.notes += steps_in_words(model)
+    estimator, rows = on_its_rows(model, X)
+    return table, rows, estimator

@@ -9,8 +9,8 @@ import click
 
 from .common import InputError, friendly, quiet_warnings
 from .data import open_data
-from .options import json_option, memory_option, quiet_option, table_options
-from .results import check_folder
+from .folders import check_results, record_run
+from .options import force_option, json_option, memory_option, quiet_option, table_options
 
 __all__ = ["explain"]
 
@@ -23,10 +23,11 @@ _MOST = 12
 @memory_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
               help="Folder for roles.csv, model.skops and report.html.")  # fmt: skip
+@force_option
 @json_option
 @quiet_option
 @friendly
-def explain(data, id_column, label_column, drop, comma, memory, output, as_json, quiet):
+def explain(source, memory, output, force, as_json, quiet):
     """Say which variables make the groups in --label-column of the table DATA, whatever made them.
 
     Rows with -1 or an empty cell are left out.
@@ -36,15 +37,17 @@ def explain(data, id_column, label_column, drop, comma, memory, output, as_json,
     from ..persistence import save
 
     quiet_warnings()
-    if label_column is None:
+    if source.label_column is None:
         raise InputError("explain needs --label-column: the column that says which group a row is in")
-    check_folder(output, ("roles.csv", "model.skops", "report.html"))
-    table = open_data(data, id_column, label_column, drop, memory, comma)
+    files = ("roles.csv", "model.skops", "report.html")
+    check_results(output, files, force=force, ask=not (quiet or as_json))
+    table = open_data(source, memory, quiet=quiet)
     found = run(table.X, table.labels)
     with output_folder(output) as new:
         found.roles.to_csv(new / "roles.csv", index=False)
         save(found.model, new / "model.skops")
         found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes)
+    record_run(output)
     _show(found, output, as_json, quiet)
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from .choices import Model, NameList, Registered, Share, names_at
+from .choices import Groups, Model, NameList, Registered, Share, names_at
 from .common import cluster_range, friendly, quiet_warnings
 from .data import open_data, scaled
+from .folders import check_results
 from .options import DENSE, auto_scale_option, fit_options, noise_option, table_options, transformation_option
-from .results import check_folder, finish
+from .results import finish
 
 __all__ = ["fit", "search"]
 
@@ -54,7 +55,8 @@ def _estimator(method: str, **parameters):
 
 @click.command()
 @table_options
-@click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
+@click.option("-k", "--clusters", type=Groups(), default="auto", show_default=True,
+              help="Number of groups; auto chooses it first, as search does.")  # fmt: skip
 @click.option("--sparsity", type=Share(), default="auto", show_default=True,
               help="auto chooses the variables; a share of the l1 norm uses --method, 1 is dense.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
@@ -65,20 +67,40 @@ def _estimator(method: str, **parameters):
 @stability_option
 @fit_options
 @friendly
-def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, noise_factors, auto_scale,
-        transformation, n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
-    """Fit one model to the table DATA and write groups, variables, criteria, model file and report."""
+def fit(source, clusters, sparsity, model, noise_factors, auto_scale, transformation, n_refits, scale, method, n_init,
+        seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
+    """Fit one model to the table DATA and write groups, variables, criteria, model file and report.
+
+    Without -k the number of groups is chosen first.
+    """
     if auto_scale and click.get_current_context().get_parameter_source("scale") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--auto-scale tries both: leave out --scale and --no-scale")
     quiet_warnings()
-    check_folder(output, names_at("reports.writers:WRITERS"))
-    table = open_data(data, id_column, label_column, drop, memory, comma)
+    check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
+    table = open_data(source, memory, quiet=quiet)
     X, scaler = (table.X, None) if auto_scale else scaled(table, scale)
-    one = _estimator(method, n_clusters=clusters, sparsity=sparsity, model=model, noise_factors=noise_factors,
-                     scale="auto" if auto_scale else "none", transformation=transformation, n_init=n_init,
-                     random_state=seed, n_jobs=jobs, memory=memory).fit(X)  # fmt: skip
-    sure = _stability(one, table, X, n_refits, seed, jobs, quiet or as_json)
-    finish(output, one, one, table, X, scaler, as_json, quiet, sure)
+    estimator = _estimator(method, sparsity=sparsity, model=model, noise_factors=noise_factors,
+                           scale="auto" if auto_scale else "none", transformation=transformation, n_init=n_init,
+                           random_state=seed, n_jobs=jobs, memory=memory)  # fmt: skip
+    if clusters == "auto":
+        found = _number_chosen(estimator, table, X, jobs, quiet, as_json)
+        best = found.best_estimator_
+    else:
+        found = best = estimator.set_params(n_clusters=clusters).fit(X)
+    interrupted = found is not best and found.interrupted_
+    sure = _stability(best, table, X, None if interrupted else n_refits, seed, jobs, quiet or as_json)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure)
+
+
+def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: bool):
+    """The search for the number of groups that nobody has given, which is said before it begins."""
+    from ..model_selection.search import ModelSearch
+
+    said = "no -k was given: the number of groups is chosen first, as `fisherem search` does (-k 3 fixes it)"
+    table.notes.append(said)
+    if not quiet:
+        click.echo(f"note: {said}", err=True)
+    return ModelSearch(estimator, n_jobs=jobs, progress=False if quiet or as_json else "auto").fit(X)
 
 
 @click.command()
@@ -98,14 +120,14 @@ def fit(data, id_column, label_column, drop, comma, clusters, sparsity, model, n
 @stability_option
 @fit_options
 @friendly
-def search(data, id_column, label_column, drop, comma, clusters, models, criterion, fewest, joint, checkpoint,
-           transformation, n_refits, scale, method, n_init, seed, jobs, memory, output, as_json, quiet):  # fmt: skip
+def search(source, clusters, models, criterion, fewest, joint, checkpoint, transformation, n_refits, scale, method,
+           n_init, seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
     """Choose the number of groups for the table DATA, and say how sure that is."""
     from ..model_selection.search import ModelSearch
 
     quiet_warnings()
-    check_folder(output, names_at("reports.writers:WRITERS"))
-    table = open_data(data, id_column, label_column, drop, memory, comma)
+    check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
+    table = open_data(source, memory, quiet=quiet)
     X, scaler = scaled(table, scale)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation),

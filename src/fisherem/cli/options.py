@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -9,14 +11,15 @@ import click
 from .choices import Registered
 
 __all__ = [
-    "DENSE", "auto_scale_option", "fit_options", "json_option", "memory_option", "noise_option", "quiet_option",
-    "scale_option", "table_options", "transformation_option",
+    "DENSE", "Source", "auto_scale_option", "fit_options", "force_option", "json_option", "memory_option",
+    "noise_option", "quiet_option", "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
 # The word for no sparse step at all.
 DENSE = "dense"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+force_option = click.option("--force", is_flag=True, help="Replace the results of another run in the folder.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 scale_option = click.option(
     "--scale/--no-scale", default=True, show_default=True, help="Standardise the columns first."
@@ -66,13 +69,48 @@ def _all_of(options):
     return decorate
 
 
-table_options = _all_of((
+@dataclass(frozen=True)
+class Source:
+    """Where the rows of a command come from, and how the file is to be read: the options of `table_options`."""
+
+    data: Path
+    id_column: str | None = None
+    label_column: str | None = None
+    drop: tuple[str, ...] = ()
+    comma: str | None = None
+    transpose: bool | None = None
+
+    @property
+    def reading(self) -> dict:
+        """The options of `open_table`."""
+        return {
+            "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
+            "transpose": self.transpose, "find_ids": True,
+        }  # fmt: skip
+
+
+def table_options(command):
+    """Decorator: the argument DATA and the options that say how it is read, given to the command as one `source`."""
+    names = tuple(Source.__dataclass_fields__)
+
+    @functools.wraps(command)
+    def bundled(*arguments, **keywords):
+        return command(*arguments, source=Source(**{name: keywords.pop(name) for name in names}), **keywords)
+
+    return _table_options(bundled)
+
+
+_table_options = _all_of((
     click.argument("data", type=click.Path(path_type=Path)),
-    click.option("--id-column", metavar="NAME", help="Column that names the rows."),
+    click.option("--id-column", metavar="NAME",
+                 help="Column that names the rows; by default the first, if it holds text and no two cells alike."),
     click.option("--label-column", metavar="NAME", help="Column of known classes: for scoring only, never fitted."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column to leave out (may be repeated)."),
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
                  help="What a comma inside of a number is, where a text file leaves it open."),
+    click.option("--transpose/--no-transpose", default=None,
+                 help="Make the columns of the file the rows, as for a table of genes by samples. Series matrix files "
+                 "of GEO are turned by themselves."),
 ))  # fmt: skip
 
 fit_options = _all_of((
@@ -85,6 +123,7 @@ fit_options = _all_of((
     memory_option,
     click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
                  help="Folder for the results."),
+    force_option,
     json_option,
     quiet_option,
 ))  # fmt: skip

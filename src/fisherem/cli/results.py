@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from .._utils.wording import listed
 from .common import StoppedError
+from .folders import record_run
 
-__all__ = ["check_file", "check_folder", "finish", "print_summary", "scores_of", "verdict_record"]
+__all__ = ["finish", "print_summary", "scores_of", "verdict_record"]
 
 # Variables that the terminal lists: two or three lines of names.
 _MOST_VARIABLES = 12
 # Rows that it lists: those whose groups come back least often.
 _MOST_SHAKY = 8
-
-
-def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
-    """Fail before the work if the folder, or one of the files in it that are to be written, cannot be written to."""
-    from .._utils.atomic import check_targets, output_folder
-
-    with output_folder(folder):
-        check_targets(folder, names)
-
-
-def check_file(path: Path) -> None:
-    """Fail before the work if a file cannot be written: its folder is made, and what stands there must be a file."""
-    check_folder(path.parent, [path.name])
 
 
 def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None) -> None:
@@ -38,6 +26,7 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
     from ..reports.writers import write_all
 
     write_all(folder, fitted, model, table, X, scaler, stability)
+    record_run(folder)
     result = summary(model, table.names, folder, scores_of(table.labels, model))
     result |= {} if fitted is model else verdict_record(fitted)
     result["certainty"] = _certainty(model, X)
@@ -124,7 +113,7 @@ def _roles(counts: dict[str, int]) -> str:
 
 def _how_sure(result: dict) -> list[tuple[str, str]]:
     """What came back on other rows, or that posteriors do not tell."""
-    from .._utils.wording import count, listed
+    from .._utils.wording import count
 
     found = result["stability"]
     if found is None:
@@ -148,7 +137,6 @@ def _how_sure(result: dict) -> list[tuple[str, str]]:
 def _lines(result: dict) -> list[tuple[str, str]]:
     from rich.markup import escape
 
-    from .._utils.wording import listed
     from ..model.criteria import CRITERIA
 
     variables = listed(result["variables"], _MOST_VARIABLES, quoted=False)

@@ -9,8 +9,8 @@ import click
 
 from .common import friendly
 from .data import open_for
+from .folders import check_file
 from .options import json_option, memory_option, quiet_option, table_options
-from .results import check_file
 
 __all__ = ["predict", "report"]
 
@@ -32,7 +32,7 @@ def _of_a_model(default: str, what: str):
 @json_option
 @quiet_option
 @friendly
-def predict(model_file, data, id_column, label_column, drop, comma, memory, output, as_json, quiet):
+def predict(model_file, source, memory, output, as_json, quiet):
     """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
     import numpy as np
 
@@ -42,7 +42,7 @@ def predict(model_file, data, id_column, label_column, drop, comma, memory, outp
 
     check_file(output)
     model = load(model_file)
-    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory, comma=comma, from_selected=True)
+    table, X, estimator = open_for(model, source, memory, from_selected=True)
     labels = labels_table(estimator, X, table.ids)
     with atomic_file(output) as file:
         labels.to_csv(file, index=False)
@@ -57,13 +57,13 @@ def predict(model_file, data, id_column, label_column, drop, comma, memory, outp
 @click.command()
 @_of_a_model("report.html", "File for the page.")
 @friendly
-def report(model_file, data, id_column, label_column, drop, comma, memory, output):
+def report(model_file, source, memory, output):
     """Write the report page of a MODEL file and the table DATA."""
     from ..persistence import load
     from ..reports import report as write
 
     check_file(output)
     model = load(model_file)
-    table, X, estimator = open_for(model, data, id_column, label_column, drop, memory, comma=comma)
+    table, X, estimator = open_for(model, source, memory)
     write(estimator, X, output, ids=table.ids, labels=table.labels, notes=table.notes)
     click.echo(f"report: {output}")
