@@ -36,8 +36,10 @@ from sklearn.exceptions import NotFittedError
 
 __all__ = ["TALLY", "Case", "Outcome", "Tally", "Verdict", "attack", "judge", "number_of_cases"]
 
-# Seconds; a case takes milliseconds, and the machine may be busy.
+# Seconds of work; a case takes milliseconds. A machine that is busy with something else, or a case that waits for what
+# never comes, is given longer by the clock.
 TIME_LIMIT = 20.0
+_PATIENCE = 10
 # The plain errors that we raise ourselves, besides those that are defined in fisherem. Subclasses, such as
 # UnicodeDecodeError or JSONDecodeError, come from somewhere else.
 PLAIN = (ValueError, TypeError, FileNotFoundError, ImportError, NotFittedError)
@@ -133,13 +135,16 @@ def _alarm(limit: float):
     def ring(number, frame):
         raise _TookTooLongError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    clocks = {signal.SIGPROF: (signal.ITIMER_PROF, limit), signal.SIGALRM: (signal.ITIMER_REAL, _PATIENCE * limit)}
+    before = {number: signal.signal(number, ring) for number in clocks}
+    for timer, seconds in clocks.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in clocks.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 # -- many cases ----------------------------------------------------------------------------------------------------

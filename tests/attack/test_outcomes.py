@@ -44,8 +44,14 @@ def test_every_outcome_is_told_from_the_others(case, outcome):
     assert judge(case).outcome is outcome
 
 
-def test_what_does_not_end_is_a_hang():
-    assert judge(Case(lambda: time.sleep(5)), limit=0.05).outcome is Outcome.HANG
+def _without_end():
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("case", [_without_end, lambda: time.sleep(5)])
+def test_what_does_not_end_is_a_hang(case):
+    assert judge(Case(case), limit=0.05).outcome is Outcome.HANG
 
 
 def test_a_bad_case_fails_the_test_and_is_counted(monkeypatch):

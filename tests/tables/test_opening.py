@@ -222,6 +222,8 @@ def test_columns_of_a_model_are_found_by_name(big):
         np.testing.assert_array_equal(rows, X[:, [5, 0]])
         with pytest.raises(TableError, match="needs columns that are missing: 'g'"):
             table.select(["a", "g"])
+        with pytest.raises(TableError, match=r"big\.parquet: the model needs columns that are missing: 'h', 'i'"):
+            open_table(folder / "big.parquet", only=["i", "h"], memory=memory)
 
 
 def test_estimators_accept_every_kind_of_file(big):

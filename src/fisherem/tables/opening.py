@@ -116,6 +116,8 @@ class _Roles:
             )
         taken = {self.id_column, self.label_column, *self.drop}
         kept = [j for j, n in enumerate(names) if n not in taken and (self.only is None or n in self.only)]
+        if not kept and self.only is not None:
+            raise TableError(f"{path}: the model needs columns that are missing: {listed(sorted(self.only))}")
         if not kept:
             raise TableError(f"{path}: no column is left to cluster")
         return kept
