@@ -92,3 +92,8 @@ def click(browser, element):
     """A click on an element, brought to the middle of the window first: nothing lies over it there."""
     browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
     ActionChains(browser).move_to_element(element).click().perform()
+
+
+def one(browser, selector):
+    """The first element that a CSS selector finds."""
+    return browser.find_element(By.CSS_SELECTOR, selector)

@@ -51,6 +51,7 @@
     const needed = new Set([...copy.querySelectorAll("use")].map((use) => use.getAttribute("href").slice(1)));
     needed.forEach((id) => {
       const outline = document.getElementById(id).cloneNode(true);
+      outline.removeAttribute("class");
       if (outline.tagName === "image") outline.setAttribute("style", "image-rendering:pixelated");
       defs.appendChild(outline);
     });

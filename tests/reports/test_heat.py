@@ -1,0 +1,85 @@
+"""The heat map: its levels against the rows, its order, what it leaves out."""
+
+import base64
+import io
+import re
+
+import numpy as np
+from PIL import Image
+
+from fisherem import FisherEM
+from fisherem.reports.heat import HALF, RANGE
+from fisherem.reports.pixels import colour_scale, indexed_png
+from fisherem.reports.table import render
+from fisherem.reports.table_content import build
+
+from .reading import Reader, data_of
+
+
+def test_levels_are_the_rows_in_standard_deviations(three, wines):
+    X, _ = wines
+    content = build(three, X)
+    heat = content.heat
+    assert sorted(heat.indices) == list(np.flatnonzero(three.support_))
+    assert heat.names == [X.columns[j] for j in heat.indices]
+    z = ((X - X.mean()) / X.std(ddof=0)).to_numpy()
+    rows = content.points.rows[heat.places]
+    shown = (heat.levels.astype(float) - HALF) * RANGE / HALF
+    expected = np.clip(z[np.ix_(rows, heat.indices)].T, -RANGE, RANGE)
+    assert np.abs(shown - expected).max() <= 0.5 * RANGE / HALF + 1e-9
+
+
+def test_rows_are_ordered_by_group_and_along_the_first_axis(three, wines):
+    content = build(three, wines[0])
+    heat = content.heat
+    assert sorted(heat.places) == list(range(178))
+    np.testing.assert_array_equal(heat.groups, np.sort(three.labels_))
+    along = content.points.coordinates[heat.places, 0]
+    for k in range(3):
+        inside = along[heat.groups == k]
+        np.testing.assert_array_equal(inside, np.sort(inside))
+
+
+def test_variables_that_are_high_in_the_same_group_stand_together(three, wines):
+    X, _ = wines
+    z = (X - X.mean()) / X.std(ddof=0)
+    highest = [z.iloc[:, j].groupby(three.labels_).mean().argmax() for j in build(three, X).heat.indices]
+    assert highest == sorted(highest)
+
+
+def test_the_browser_and_the_picture_have_the_same_levels(three, wines):
+    content = build(three, wines[0])
+    html = render(content)
+    data = data_of(html)["heat"]
+    np.testing.assert_array_equal([[ord(c) - ord("A") for c in line] for line in data["levels"]], content.heat.levels)
+    assert data["places"] == content.heat.places.tolist()
+    packed = re.search(r'id="heat-cells" href="data:image/png;base64,([^"]+)"', html).group(1)
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(packed))).convert("RGB"))
+    scale = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colour_scale("RdBu_r", 2 * HALF + 1)])
+    np.testing.assert_array_equal(picture, scale[content.heat.levels])
+
+
+def test_a_png_without_a_transparent_level():
+    codes = np.array([[0, 1], [1, 0]], np.uint8)
+    packed = indexed_png(codes, ["#000000", "#ffffff"]).removeprefix("data:image/png;base64,")
+    picture = Image.open(io.BytesIO(base64.b64decode(packed)))
+    assert "transparency" not in picture.info
+    np.testing.assert_array_equal(np.asarray(picture.convert("L")), 255 * codes)
+
+
+def test_many_rows_and_variables_are_thinned_and_the_page_says_so(blobs):
+    X, labels = blobs(3000, 3, 80)
+    model = FisherEM(3, model="AB", init=labels, max_iter=5, tol=1e3).fit(X)
+    content = build(model, X)
+    heat = content.heat
+    assert heat.levels.shape[0] == 60
+    assert 700 < heat.levels.shape[1] <= 720
+    largest = np.argsort(-np.linalg.norm(model.loadings_, axis=1))[:60]
+    assert set(heat.indices) == set(largest)
+    text = Reader(render(content)).all_text
+    assert "The 60 variables with the largest loadings of 80 are shown." in text
+    assert f"{heat.levels.shape[1]} of 3,000 rows are shown: a random sample of every group." in text
+
+
+def test_one_group_has_none(wines):
+    assert build(FisherEM(1).fit(wines[0]), wines[0]).heat is None

@@ -1,0 +1,92 @@
+"""The page in a real browser: its tables are saved as CSV files, its pictures as SVG and PNG."""
+
+import csv
+import io
+import time
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+from selenium.webdriver.common.by import By
+
+from .browsing import click, needs_browser, one, visit
+
+pytestmark = needs_browser
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def saved(browser, downloads, holder, kind):
+    """The bytes of the file that a button saves: of a table (CSV) or a picture (SVG, PNG)."""
+    click(browser, one(browser, f"{holder} + .saves button[aria-label$='as {kind}']"))
+    for _ in range(100):
+        time.sleep(0.05)
+        done = [f for f in downloads.iterdir() if f.suffix == f".{kind.lower()}"]
+        if done and done[0].stat().st_size:
+            content = done[0].read_bytes()
+            done[0].unlink()
+            return done[0].name, content
+    raise AssertionError(f"nothing was saved; the folder has {list(downloads.iterdir())}")
+
+
+def as_rows(content):
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
+
+
+def test_tables_are_saved_as_csv(browser, pages, downloads, three, wines):
+    X, _ = wines
+    visit(browser, pages["three"])
+    name, content = saved(browser, downloads, "[data-table='loadings']", "CSV")
+    assert name == "loadings.csv"
+    head, *lines = as_rows(content)
+    assert head == ["variable", "axis 1", "axis 2"]
+    order = [X.columns.get_loc(line[0]) for line in lines]
+    np.testing.assert_allclose(np.array([line[1:] for line in lines], float), three.loadings_[order], rtol=1e-5)
+    one(browser, "#row-search").send_keys("wine 1")
+    name, content = saved(browser, downloads, "[data-table='rows']", "CSV")
+    head, *lines = as_rows(content)
+    assert (name, head) == ("rows.csv", ["no.", "row", "group", "posterior", "next", "class"])
+    wanted = [i for i, row in enumerate(X.index) if "wine 1" in row]  # all that were found, not the page alone
+    assert [line[1] for line in lines] == [X.index[i] for i in wanted]
+    assert [line[2] for line in lines] == [f"group {three.labels_[i] + 1}" for i in wanted]
+    _, content = saved(browser, downloads, "[data-table='criteria']", "CSV")
+    values = {line[0]: line[1] for line in as_rows(content)}
+    assert float(values["BIC"]) == pytest.approx(three.bic_, abs=0.06)  # a plain minus sign, no thousands separator
+
+
+def test_names_in_csv_files_are_quoted(browser, pages, downloads):
+    visit(browser, pages["hostile"])
+    _, content = saved(browser, downloads, "[data-table='roles']", "CSV")
+    assert {"<script>alert(1)</script>", "a & b"} & {line[0] for line in as_rows(content)}
+
+
+@pytest.mark.parametrize("picture", ["subspace", "heatmap", "profile"])
+def test_pictures_are_saved_as_svg_that_stands_alone(browser, pages, downloads, picture):
+    visit(browser, pages["three"])
+    name, content = saved(browser, downloads, f"[data-picture='{picture}']", "SVG")
+    assert name == f"{picture}.svg"
+    root = ET.fromstring(content)
+    assert root.tag == f"{SVG}svg"
+    ids = {e.get("id") for e in root.iter() if e.get("id")}
+    uses = {e.get("href") for e in root.iter(f"{SVG}use")}
+    assert {u.removeprefix("#") for u in uses} <= ids
+    assert b"class=" not in content
+    assert b"var(--" not in content
+    assert "fill:rgb(0, 114, 178)" in content.decode()  # the first group's colour
+    if picture == "subspace":
+        assert len([e for e in root.iter(f"{SVG}path") if (e.get("transform") or "").endswith("scale(1)")]) == 178
+
+
+@pytest.mark.parametrize("picture", ["subspace", "heatmap"])
+def test_pictures_are_saved_as_png(browser, pages, downloads, picture):
+    visit(browser, pages["three"])
+    name, content = saved(browser, downloads, f"[data-picture='{picture}']", "PNG")
+    assert name == f"{picture}.png"
+    image = Image.open(io.BytesIO(content)).convert("RGB")
+    drawings = browser.find_elements(By.CSS_SELECTOR, f"[data-picture='{picture}'] svg")
+    size = next(e.rect for e in drawings if e.rect["width"] > 100)  # not the marks of the legend
+    assert image.size == pytest.approx((2 * size["width"], 2 * size["height"]), abs=2)
+    seen_colours = {colour for _, colour in image.getcolors(10**7)}
+    assert (255, 255, 255) in seen_colours
+    assert len(seen_colours) > 50
+    assert browser.get_log("browser") == []
