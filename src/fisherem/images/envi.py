@@ -136,9 +136,11 @@ def _georeference(header: dict, path: Path) -> Georeference:
     info = header.get("map info")
     text = header.get("coordinate system string")
     crs = ",".join(text) if isinstance(text, list) else text
-    if not isinstance(info, list) or len(info) < 7:
+    if info is None or not "".join(info).strip():
         return Georeference(crs)
     try:
+        if not isinstance(info, list) or len(info) < 7:
+            raise ValueError(f"it holds {info!r}")
         turned = next((float(m[1]) for m in (re.match(r"rotation\s*=\s*(\S+)", i) for i in info) if m), 0.0)
         column, row, x, y, dx, dy = (float(v) for v in info[1:7])
         named = crs or _named_crs(info)
