@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fisherem import Clustvarsel, SparseKMeans, compare, datasets
 from fisherem.em.f_step.step import SPARSE_STEPS
-from fisherem.model_selection.comparison import methods
+from fisherem.model_selection.comparison import method_names, methods
 from fisherem.model_selection.scoring import accuracy as matched_accuracy
 from fisherem.plots import SelectionDisplay
 from fisherem.rivals import RIVALS
@@ -118,3 +118,47 @@ def test_images(compared):
     with pytest.raises(ValueError, match="one axes per method"):
         SelectionDisplay.from_comparison(result, image_shape=(3, 4)).plot(plt.subplots()[1])
     plt.close("all")
+
+
+# -- time limits, and rows as they come ----------------------------------------------------------------------------
+
+
+class Endless(KMeans):
+    """k-means that never comes to an end."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        while True:
+            pass
+
+
+def test_a_method_past_its_limit_is_stopped_and_the_others_go_on(wine):
+    X, y = wine
+    seen = []
+    chosen = {"first": KMeans(3, n_init=1, random_state=0), "endless": Endless(3), "bad": SparseKMeans(3, bound=99.0)}
+    chosen["last"] = KMeans(3, n_init=1, random_state=0)
+    result = compare(X, y, chosen, seconds=2, watch=lambda name, row: seen.append((name, row)))
+    table = result.table.set_index("method")
+    assert table.loc["endless", "reason"] == "stopped after 2 s, which is its limit"
+    assert 2 <= table.loc["endless", "seconds"] < 20
+    assert "endless" not in result.models
+    assert "bound must be" in table.loc["bad", "reason"]
+    alone = compare(X, y, {name: chosen[name] for name in ("first", "last")}).table.set_index("method")
+    assert table.loc["last", "accuracy"] == alone.loc["last", "accuracy"]
+    # a call as each method begins, and its row as it ends
+    assert [name for name, row in seen if row is None] == list(chosen)
+    assert [name for name, row in seen if row is not None] == list(chosen)
+    assert [seen.index((name, None)) for name in chosen] == [0, 2, 4, 6]
+    assert dict(seen)["first"]["accuracy"] == table.loc["first", "accuracy"]
+    for wrong in (0, -1, "long"):
+        with pytest.raises(ValueError, match="seconds"):
+            compare(X, methods=chosen, seconds=wrong)
+    with pytest.raises(TypeError, match="watch"):
+        compare(X, methods=chosen, watch="rows")
+
+
+def test_k_means_goes_by_many_spellings():
+    assert method_names(["kmeans", "K-Means", "k-means", "KMEANS", "k means"]) == ["k-means"]
+    assert method_names(["sparse fisher-em", "gaussian mixture"]) == ["SparseFisherEM", "GaussianMixture"]
+    assert method_names("all") == list(methods())
+    with pytest.raises(ValueError, match="names among FisherEM, "):
+        method_names(["magic"])

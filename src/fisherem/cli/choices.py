@@ -6,13 +6,14 @@ its place, "package.module:NAME", relative to `fisherem`; NAME may also be a fun
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 import click
 
-__all__ = ["Groups", "Model", "NameList", "Registered", "Share", "names_at"]
+__all__ = ["Groups", "Model", "NameList", "NamesOption", "Registered", "Share", "names_at"]
 
 
 def names_at(place: str) -> tuple[str, ...]:
@@ -54,9 +55,16 @@ class Model(Registered):
 
 
 class NameList(Registered):
-    """Names separated by commas, as a list; or "all". Whoever takes them checks them: some have several spellings."""
+    """Names separated by commas, as a list; or "all". Whoever takes them checks them: some have several spellings.
+
+    With `brief`, the help has that word in front and the names in its text, where they are too long to stand in front.
+    """
 
     name = "names"
+
+    def __init__(self, place: str, *, brief: str = ""):
+        super().__init__(place)
+        self.brief = brief
 
     def convert(self, value, param, ctx):
         """ "a,b" as ["a", "b"]."""
@@ -67,7 +75,18 @@ class NameList(Registered):
 
     def get_metavar(self, param, ctx):
         """all, or some of the names."""
-        return f"[all|{','.join(names_at(self.place))}]"
+        return self.brief or f"[all|{','.join(names_at(self.place))}]"
+
+
+class NamesOption(click.Option):
+    """An option of type `NameList` whose help ends with the names, as the register is now."""
+
+    def get_help_record(self, ctx):
+        """(the option, its help) with all names."""
+        assert isinstance(self.type, NameList)
+        shown = copy.copy(self)
+        shown.help = f"{self.help} {', '.join(names_at(self.type.place))}."
+        return click.Option.get_help_record(shown, ctx)
 
 
 class Groups(click.ParamType):

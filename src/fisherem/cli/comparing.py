@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .choices import NameList
+from .choices import NameList, NamesOption
 from .common import friendly, quiet_warnings
 from .data import open_data, scaled
 from .folders import check_file
@@ -16,28 +18,85 @@ __all__ = ["compare"]
 
 # The rivals need all rows in memory: a table is read whole, whatever its size.
 _NO_LIMIT = 2**62
+# Long enough for every method on the paper's tables but the slowest two on the largest; nobody waits for nothing.
+_SECONDS = 60.0
+_METHODS = "model_selection.comparison:methods"
+_WIDTHS = {"accuracy": 8, "ari": 6, "n_variables": 9, "seconds": 7}
+
+
+class _Rows:
+    """The table in the terminal: a line per method as it ends, and on standard error the one that runs."""
+
+    def __init__(self, names: list[str], scored: bool):
+        self.names, self.done = names, 0
+        self.width = max(map(len, [*names, "method"]))
+        self.columns = [c for c in _WIDTHS if scored or c not in ("accuracy", "ari")]
+        heads = {"n_variables": "variables"}
+        self._line("method", [heads.get(c, c) for c in self.columns], "")
+        self._status: Any = None
+
+    def _line(self, name: str, cells: list[str], rest: str) -> None:
+        texts = [text.rjust(_WIDTHS[c]) for c, text in zip(self.columns, cells, strict=True)]
+        click.echo("  ".join([name.ljust(self.width), *texts, rest]).rstrip())
+
+    def __call__(self, name: str, row: dict[str, Any] | None) -> None:
+        """A method begins, or has ended with this row."""
+        if row is None:
+            self._show(f"{name} runs ({self.done + 1} of {len(self.names)})")
+            return
+        self.done += 1
+        self._show(None)
+        digits = {"n_variables": "d", "seconds": ".1f"}
+        cells = [f"{row[c]:{digits.get(c, '.3f')}}" if c in row else "" for c in self.columns]
+        self._line(name, cells, " ".join(row["reason"].split()))
+
+    def _show(self, text: str | None) -> None:
+        """What runs: in place in a terminal, a line of its own elsewhere."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+        if text is None:
+            return
+        if not sys.stderr.isatty():
+            click.echo(text, err=True)
+            return
+        from rich.console import Console
+
+        self._status = Console(stderr=True).status(text)
+        self._status.start()
+
+    def close(self) -> None:
+        """Nothing runs any more."""
+        self._show(None)
 
 
 @click.command()
 @table_options
 @click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
-@click.option("--methods", type=NameList("model_selection.comparison:methods"), default="all", show_default=True,
-              help="Methods to compare, separated by commas.")  # fmt: skip
+@click.option("--methods", cls=NamesOption, type=NameList(_METHODS, brief="NAMES"), default="all", show_default=True,
+              help="Methods to compare, separated by commas; kmeans, K-Means and k-means are the same:")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=_SECONDS, show_default=True,
+              help="Time for each method; one that takes longer is stopped, and its line says so.")  # fmt: skip
 @scale_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
-def compare(source, clusters, methods, scale, output):
-    """Fit several methods to the table DATA and put their results side by side."""
+def compare(source, clusters, methods, seconds, scale, output):
+    """Fit several methods to the table DATA and put their results side by side, each as it is done."""
     from .._utils.atomic import atomic_file
     from ..model_selection.comparison import compare as run
+    from ..model_selection.comparison import method_names
 
     quiet_warnings()
     if output is not None:
         check_file(output)
+    names = method_names(methods)
     table = open_data(source, _NO_LIMIT)
     X, _ = scaled(table, scale)
-    found = run(X, table.labels, methods, clusters)
-    click.echo(found.table.round(3).to_string(index=False, na_rep=""))
+    rows = _Rows(names, table.labels is not None)
+    try:
+        found = run(X, table.labels, names, clusters, seconds=seconds, watch=rows)
+    finally:
+        rows.close()
     if output is not None:
         with atomic_file(output) as file:
             found.table.to_csv(file, index=False)

@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
+from .._utils.limited import LimitedWorker, TimeUpError
 from .._utils.wording import column_name
 from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
@@ -22,10 +23,14 @@ from ..tables.checking import check_list, check_number
 from ..tables.parameters import named_errors
 from .scoring import accuracy
 
-__all__ = ["Comparison", "compare", "methods"]
+__all__ = ["Comparison", "compare", "method_names", "methods"]
 
 # (n_clusters, random_state) -> an estimator that is not fitted.
 Make = Callable[[int, Any], Any]
+# (name of the method, None) as it begins, (name, its row of the table) as it ends.
+Watch = Callable[[str, dict[str, Any] | None], None]
+# What a method may fail with; anything else is a fault of ours.
+_FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
 
 def methods() -> dict[str, Make]:
@@ -65,7 +70,9 @@ class Comparison:
     models: dict[str, Any] = field(repr=False)
 
 
-def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Comparison:
+def compare(
+    X, y=None, methods="all", n_clusters=3, *, random_state=0, seconds: float | None = None, watch: Watch | None = None
+) -> Comparison:
     """Fit every method to X and put accuracy, variables, time and agreement side by side.
 
     Parameters
@@ -80,10 +87,20 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     n_clusters : int, default=3
         For the methods by name.
     random_state : int, default=0
+    seconds : float, optional
+        The time that each method may take. With it the methods run in a process of their own, and one that takes longer
+        is ended; its row says so.
+    watch : callable, optional
+        watch(name, None) is called as a method begins and watch(name, row) as it ends, with its row of the table as a
+        dictionary.
 
     A method that fails is a row with the reason, and the others go on.
     """
     check_number("n_clusters", n_clusters, integer=True, least=1)
+    if seconds is not None:
+        check_number("seconds", seconds, above=0)
+    if watch is not None and not callable(watch):
+        raise TypeError(f"watch must be a function of a name and a row; got {watch!r}")
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
     with named_errors("X"):
@@ -93,18 +110,25 @@ def compare(X, y=None, methods="all", n_clusters=3, *, random_state=0) -> Compar
     names = [column_name(j) for j in range(shape[1])] if columns is None else list(map(str, columns))
     y, known = _known(y, len(X))
     rows, labels, supports, models = [], {}, {}, {}
-    for name, estimator in chosen.items():
-        begin = time.perf_counter()
-        try:
-            model, partition, support, reason = _fit(estimator, X, len(names))
-        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
-            rows.append({"method": name, "seconds": time.perf_counter() - begin, "reason": str(error)})
-            continue
-        row = {"method": name, "n_variables": int(support.sum()), "seconds": time.perf_counter() - begin}
-        if y is not None:
-            row |= {"accuracy": accuracy(y, partition[known]), "ari": adjusted_rand_score(y, partition[known])}
-        rows.append(row | {"reason": reason})
-        labels[name], supports[name], models[name] = partition, support, model
+    tell = watch or _silent
+    with LimitedWorker(_ready) as worker:
+        for name, estimator in chosen.items():
+            tell(name, None)
+            row: dict[str, Any] = {"method": name}
+            begin = time.perf_counter()
+            try:
+                found = _fitted(worker, estimator, X, len(names), seconds)
+            except (*_FAILURES, TimeUpError) as error:
+                row |= {"seconds": time.perf_counter() - begin, "reason": str(error)}
+            else:
+                models[name], partition, support, took, reason = found
+                row |= {"n_variables": int(support.sum()), "seconds": took}
+                if y is not None:
+                    row |= {"accuracy": accuracy(y, partition[known]), "ari": adjusted_rand_score(y, partition[known])}
+                row["reason"] = reason
+                labels[name], supports[name] = partition, support
+            rows.append(row)
+            tell(name, dict(row))
     scores = [] if y is None else ["accuracy", "ari"]
     table = pd.DataFrame(rows, columns=["method", *scores, "n_variables", "seconds", "reason"])
     table["n_variables"] = table["n_variables"].astype("Int64")
@@ -132,24 +156,52 @@ def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
             raise TypeError(f"methods must map names to estimators; {bad[0]!r} is {wanted[bad[0]]!r}")
         return {str(name): clone(estimator) for name, estimator in wanted.items()}
     known = methods()
+    return {name: known[name](n_clusters, seed) for name in method_names(wanted)}
+
+
+def method_names(wanted) -> list[str]:
+    """The names of methods as the table has them: "all" of them, or those meant by "kmeans" or "K-Means"."""
+    known = methods()
     keys = {_key(name): name for name in known}
     chosen = [wanted] if isinstance(wanted, str) else check_list("methods", wanted)
     chosen = list(known) if chosen == ["all"] else chosen
     if not chosen or not all(_key(name) in keys for name in chosen):
         raise ValueError(f"methods must be 'all', names among {', '.join(known)}, or a mapping; got {wanted!r}")
-    names = [name if name in known else keys[_key(name)] for name in chosen]
-    return {name: known[name](n_clusters, seed) for name in names}
+    return list(dict.fromkeys(name if name in known else keys[_key(name)] for name in chosen))
+
+
+def _ready() -> None:
+    """Nothing: a process that unpickles this function has imported everything here."""
+
+
+def _silent(name: str, row: dict | None) -> None:
+    """For whoever does not watch."""
+
+
+def _fitted(worker: LimitedWorker, estimator, X, p: int, seconds: float | None):
+    """`_fit` here, or within a limit in another process."""
+    if seconds is None:
+        return _fit(estimator, X, p)
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return worker.run(_fit, estimator, X, p, seconds=seconds)
+    except BrokenProcessPool:
+        worker.stop()
+        raise MemoryError("its process was ended from outside: was there enough memory?") from None
 
 
 def _fit(estimator, X, p: int):
-    """(fitted, labels, support, what it warned of)."""
+    """(fitted, labels, support, seconds, what it warned of)."""
+    begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = estimator.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
     own = getattr(last_step(model)[1], "support_", None)
     support = np.ones(p, bool) if own is None else support_on(model, np.asarray(own, bool), p)
-    return model, labels, support, "; ".join(dict.fromkeys(str(w.message) for w in caught))
+    said = "; ".join(dict.fromkeys(str(w.message) for w in caught))
+    return model, labels, support, time.perf_counter() - begin, said
 
 
 def _agreement(names: list[str], labels: dict[str, np.ndarray]) -> pd.DataFrame:
