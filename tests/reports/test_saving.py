@@ -90,3 +90,23 @@ def test_pictures_are_saved_as_png(browser, pages, downloads, picture):
     assert (255, 255, 255) in seen_colours
     assert len(seen_colours) > 50
     assert browser.get_log("browser") == []
+
+
+def test_maps_are_saved_as_they_are_stored(browser, downloads, tmp_path):
+    from fisherem import datasets
+    from fisherem.images import segment
+
+    found = segment(datasets.mars_like(20, 16, 30, 3).cube, 3, method=None, model="AB")
+    visit(browser, found.report(tmp_path / "page.html"))
+    holder = "[data-picture='map'] > :nth-last-child(2)"
+    name, content = saved(browser, downloads, holder, "PNG")
+    picture = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    assert name == "map.png"
+    assert picture.shape == (20, 16, 3)
+    for k in range(3):
+        assert len(np.unique(picture[found.labels == k], axis=0)) == 1
+    name, content = saved(browser, downloads, "[data-picture='spectra']", "SVG")
+    assert ET.fromstring(content).tag == f"{SVG}svg"
+    name, content = saved(browser, downloads, "[data-table='groups']", "CSV")
+    counts = [int(line[1]) for line in as_rows(content)[1:]]
+    assert counts == np.bincount(found.labels[found.labels >= 0]).tolist()

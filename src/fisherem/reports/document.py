@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +14,7 @@ from .._utils.wording import group_name
 from . import svg
 from .text import breaking, integer, number
 
-__all__ = ["asset", "template", "write_page"]
+__all__ = ["asset", "scripts", "template", "write_page"]
 
 
 @cache
@@ -31,6 +34,12 @@ def template(name: str):
     environment.filters |= {"num": number, "int": integer, "colour": svg.colour, "group_name": group_name}
     environment.filters["breaking"] = breaking
     return environment.get_template(name)
+
+
+def scripts(names: Sequence[str]) -> tuple[str, str]:
+    """(the scripts of these files in one, its SHA-256 in base 64): the page's policy runs this script and no other."""
+    script = "".join(asset(name) for name in names)
+    return script, base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def write_page(path: Path, html: str) -> Path:

@@ -1,11 +1,11 @@
-"""The page of a segmented image: from its content to one HTML file without a script; maps and tables stand still."""
+"""The page of a segmented image: from its content to one HTML file. Maps and tables stand still; buttons save them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from . import figures, rows, svg
-from .document import asset, template, write_page
+from .document import asset, scripts, template, write_page
 from .image_content import ImageContent, build_image
 from .image_pictures import group_colours, label_map, spectra_plot, uncertainty_map, viridis
 
@@ -20,9 +20,12 @@ def image_report(found, path, *, title=None) -> Path:
 def render_image(content: ImageContent) -> str:
     """The page as HTML text."""
     light, dark = group_colours(content.K)
+    script, digest = scripts(("page.js", "saving.js"))
     return template("image.html").render(
         c=content,
         css=asset("page.css") + asset("image.css"),
+        script=script,
+        script_hash=digest,
         light=light,
         dark=dark,
         map_light=label_map(content.maps.labels, light),

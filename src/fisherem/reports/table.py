@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from pathlib import Path
 
 from ..estimators.pipelines import on_its_rows, steps_in_words
 from . import figures, rows, svg
 from .conclusion import conclude
-from .document import asset, template, write_page
+from .document import asset, scripts, template, write_page
 from .group_words import LEAST_EFFECT
 from .page_data import page_data
 from .table_content import Content, build
@@ -18,7 +16,7 @@ from .text import embedded
 __all__ = ["render", "report"]
 
 # In the order in which they run: each may use what those before it define.
-_SCRIPTS = ("geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "saving.js")
+_SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "saving.js")
 
 
 def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
@@ -68,8 +66,7 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
 
 def render(content: Content) -> str:
     """The page as HTML text."""
-    script = "".join(asset(name) for name in _SCRIPTS)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script, digest = scripts(_SCRIPTS)
     return template("table.html").render(
         c=content,
         conclusion=conclude(content),

@@ -1,33 +1,7 @@
 // What is marked on the page: at most one group, one row and one variable. Views call toggle() and listen() for changes.
-const Page = { data: JSON.parse(document.getElementById("data").textContent) };
-
-Page.byId = (id) => document.getElementById(id);
-
-Page.svg = function (name, attributes, parent, text) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  if (parent) parent.appendChild(node);
-  return node;
-};
-
-// A tooltip inside `frame`: lines of text beside the place (x, y), in pixels of the frame, and never outside of it.
-Page.showTip = function (tip, frame, x, y, lines) {
-  tip.replaceChildren();
-  lines.forEach((text, i) => {
-    const node = document.createElement(i ? "span" : "b");
-    node.textContent = text;
-    tip.appendChild(node);
-  });
-  tip.hidden = false;
-  const width = frame.clientWidth;
-  const left = x + 14 + tip.offsetWidth > width - 6 ? x - 14 - tip.offsetWidth : x + 14;
-  tip.style.left = Math.max(4, Math.min(left, width - tip.offsetWidth - 6)) + "px";
-  tip.style.top = Math.max(4, y - tip.offsetHeight - 10) + "px";
-};
-
 const Marking = (function () {
   "use strict";
+  Page.data = JSON.parse(Page.byId("data").textContent);
   const data = Page.data;
   const KINDS = ["row", "variable", "group"]; // the innermost first: a row of a table also has a group
   const marked = { group: null, row: null, variable: null };
@@ -78,6 +52,7 @@ const Marking = (function () {
     update(null);
   }
 
+  document.body.classList.add("linked");
   document.addEventListener("click", (event) => {
     const node = event.target.closest("[data-row], [data-variable], [data-group]");
     if (!node || node.closest("#plot") || !getSelection().isCollapsed) return; // the plot listens for itself

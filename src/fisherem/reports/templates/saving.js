@@ -8,14 +8,19 @@
     "image-rendering", "filter",
   ];
 
-  function download(name, blob) {
+  function save(name, address) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
+    link.href = address;
     link.download = name;
     document.body.appendChild(link);
     link.click();
     link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  function download(name, blob) {
+    const address = URL.createObjectURL(blob);
+    save(name, address);
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
   // -- tables ----------------------------------------------------------------------------------------------------
@@ -102,10 +107,15 @@
     button(toolbar(holder), "CSV", `Save the table ${name} as CSV`, act);
   });
   document.querySelectorAll("[data-picture]").forEach((figure) => {
-    const name = figure.dataset.picture, bar = toolbar(figure);
+    const name = figure.dataset.picture, map = figure.querySelector("img");
+    const bar = toolbar(figure.closest(".maps > *") ? figure.lastElementChild : figure); // maps stand side by side
+    if (map) {
+      button(bar, "PNG", `Save the picture ${name} as PNG`, () => save(name + ".png", map.currentSrc));
+      return;
+    }
     // of the two widths the one that is seen; legend marks and outlines are no pictures
-    const picture = () =>
-      alone([...figure.querySelectorAll("svg")].find((svg) => svg.getClientRects().length && !svg.matches(".key, .definitions")));
+    const all = [...figure.querySelectorAll("svg:not(.key):not(.definitions)")];
+    const picture = () => alone(all.find((svg) => svg.getClientRects().length));
     const asSvg = () => download(name + ".svg", new Blob([picture().text], { type: "image/svg+xml" }));
     button(bar, "SVG", `Save the picture ${name} as SVG`, asSvg);
     button(bar, "PNG", `Save the picture ${name} as PNG`, () => savePng(name, picture()));
