@@ -37,7 +37,7 @@ INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
     "em": [
         "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
-        "m_step", "adapting",
+        "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
     ],
@@ -46,12 +46,12 @@ INSIDE = {
     ],
     "em.f_step": ["between", "dense", "base", "sparse_two_step", "sparse_regression", "sparse_svd", "step"],
     "tables": [
-        "errors", "kinds", "masked", "parameters", "missing", "cells", "watch", "sources", "readers", "layout",
+        "errors", "kinds", "masked", "gaps", "parameters", "missing", "cells", "watch", "sources", "readers", "layout",
         "series_matrix", "text", "npy",
         "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling",
         "transposing", "opening", "checking",
     ],
-    "estimators": ["fitting", "pipelines", "selected", "prediction", "fisher_em"],
+    "estimators": ["gap_rows", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",

@@ -21,11 +21,13 @@ def fails(match, X, *, weights=None, **parameters):
         SparseFisherEM(**{"random_state": 0, **parameters}).fit(X, sample_weight=weights)
 
 
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-def test_missing_and_infinite_values_are_named(frame, value, word):
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_are_named(frame, value):
     frame.iloc[17, 2] = value
-    fails(f"contains {word}: row 17, column 'petal length", frame)
-    fails(f"contains {word}: row 17, column 2", frame.to_numpy())
+    fails("contains infinity: row 17, column 'petal length", frame)
+    frame.iloc[3, 1] = np.nan  # a missing value beside it is not what is wrong
+    fails("contains infinity: row 17, column 'petal length", frame)
+    fails("contains infinity: row 17, column 2", frame.to_numpy())
     with pytest.raises(ValueError, match="row 17"):
         FisherEM(random_state=0).fit(frame.fillna(0).replace([np.inf, -np.inf], 0)).predict(frame)
 

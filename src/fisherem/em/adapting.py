@@ -101,8 +101,18 @@ def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = 
         H, block = matrix @ H, scatter.block(support)
         p, unit = len(support), 1.0
         total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
+    if problem.gaps is not None:
+        spread = _with_hidden(spread, total - float((H**2).sum()))
     within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())
     return unit * _ledoit_wolf(spread, within_norm, total, p)
+
+
+def _with_hidden(spread: Spread, trace: float) -> Spread:
+    """Squared distances of completed rows brought up to the expected ones, whose mean is the trace of W."""
+    if spread.first <= 0:
+        return spread
+    factor = max(trace, 0.0) * spread.weight / spread.first
+    return Spread(spread.weight, spread.first * factor, spread.second * factor**2)
 
 
 def _unit_columns(p: int, support: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._utils.wording import group_name
 from .family import Family, Solution
+from .gap_passes import GapPasses, describe_gaps
 from .kernels import Expectation, GroupSums, expect, split_group
 from .passes import evaluate, settle
 from .problem import Problem
@@ -85,6 +86,11 @@ class _Run:
     recent: deque[Fit] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     n_splits: int = 0
     event: str = ""
+    gaps: GapPasses | None = None  # where cells are missing
+
+    def __post_init__(self):
+        if self.problem.gaps is not None:
+            self.gaps = GapPasses(self.problem, self.states)
 
     def until_stopped(self) -> Fit:
         step = self.family.begin(self.problem)
@@ -113,14 +119,17 @@ class _Run:
         def update_prior(solution: Solution) -> None:
             strength.update(_update_prior(problem, self.states, solution.density))
 
-        placing = step.place(sums)
-        solution, after = settle(
-            problem.rows,
-            self.states,
-            placing,
-            lambda moments: step.update(sums, placing, moments),
-            before=update_prior,
-        )
+        if self.gaps is not None:
+            solution, after = self.gaps.iterate(step, sums, update_prior)
+        else:
+            placing = step.place(sums)
+            solution, after = settle(
+                problem.rows,
+                self.states,
+                placing,
+                lambda moments: step.update(sums, placing, moments),
+                before=update_prior,
+            )
         number = len(self.history) + 1
         if not np.isfinite(after.log_likelihood):
             raise FloatingPointError(f"the log-likelihood became {after.log_likelihood} in iteration {number}")
@@ -144,6 +153,8 @@ class _Run:
         direction, threshold = self.recent[-1].solution.halves(source)
         self.event = f"{group_name(target)} had emptied: refilled with half of {group_name(source)}"
         self.n_splits += 1
+        if self.gaps is not None:
+            self.gaps.restart()
         return self.problem.rows.fold(split_group, self.states, source, target, direction, threshold)
 
     def _give_up(self, emptied: np.ndarray) -> Fit:
@@ -173,6 +184,12 @@ def _cycles(history: list[dict], tol: float) -> bool:
 def restore(problem: Problem, fit: Fit) -> Fit:
     """The fit with the states of its own posteriors, recomputed from its parameters."""
     states = problem.fresh_states()
+    if problem.gaps is not None:
+        describe_gaps(problem, states, fit.solution)
+        for _ in range(_FIELD_SWEEPS if problem.prior is not None else 0):
+            _update_prior(problem, states, fit.solution.density)
+            describe_gaps(problem, states, fit.solution)
+        return replace(fit, states=states)
     if problem.prior is None:
         evaluate(problem.rows, states, fit.solution, _KEPT)
         return replace(fit, states=states)

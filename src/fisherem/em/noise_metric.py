@@ -23,10 +23,19 @@ import numpy as np
 from ..rows.blocks import Block, BlockState, Sized, kernel
 from .kernels import Nothing
 
-__all__ = ["NoiseMetric", "metric_norms", "metric_of"]
+__all__ = [
+    "NoiseMetric", "factor_numbers", "factor_values", "fewest_factors", "metric_norms", "metric_of",
+]  # fmt: skip
 
 # Variances of the rest below this share of the mean are rounding: N would not be invertible in floating point.
 _LEAST_REST = 1e-9
+# Numbers of factors to be tried: powers of two up to this, a tenth of the rows and half of the variables.
+_MOST_FACTORS, _ROWS_PER_FACTOR = 16, 10
+# A full covariance is tried from this many rows per variable on.
+_ROWS_PER_VARIABLE_FULL = 3
+# The rest is never quite spherical, and with enough rows BIC pays for factors that describe no more than different
+# variances of the variables. The smallest number that has this share of the gain over no factors is taken.
+_ENOUGH = 0.95
 
 
 @dataclass(frozen=True)
@@ -104,3 +113,37 @@ def metric_of(within: np.ndarray, m: int, p: int) -> NoiseMetric:
     rest = float(values[m:].sum()) / (p - m)
     rest = max(rest, _LEAST_REST * float(values.sum()) / p, np.finfo(float).tiny)
     return NoiseMetric(np.ascontiguousarray(vectors[:, :m]), np.maximum(values[:m] / rest - 1, 0))
+
+
+def factor_numbers(n: float, p: int, full: bool = True) -> list[int]:
+    """Numbers of factors that are tried for n rows of p variables; without `full` not any covariance at all."""
+    most = min(_MOST_FACTORS, n // _ROWS_PER_FACTOR, p // 2)
+    numbers = [0] + [2**i for i in range(5) if 2**i <= most]
+    if full and n > _ROWS_PER_VARIABLE_FULL * p and p > 1:
+        numbers.append(p - 1)
+    return sorted(set(numbers))
+
+
+def factor_values(
+    e: np.ndarray, n: float, p: int, numbers: list[int], floor: float = 0.0, total: float | None = None
+) -> dict[int, float]:
+    """BIC of every number of factors, up to what is the same for all of them, from eigenvalues e, largest first.
+
+    The likelihood of one covariance whose first m eigenvalues are free and whose others are equal: n/2 times the sum of
+    the logarithms of its eigenvalues. A number whose rest lies below the floor has -inf. `total` is the trace, where
+    not all eigenvalues are known.
+    """
+    total, least = float(e.sum()) if total is None else total, np.finfo(float).tiny
+    values = {}
+    for m in numbers:
+        rest = max((total - float(e[:m].sum())) / (p - m), 1e-9 * total / p, least)
+        log_det = float(np.log(np.maximum(e[:m], rest)).sum()) + (p - m) * np.log(rest)
+        value = -n / 2 * log_det - (p * m - m * (m - 1) / 2) / 2 * np.log(n)
+        values[m] = value if rest >= floor or not m else -np.inf
+    return values
+
+
+def fewest_factors(values: dict[int, float], enough: float = _ENOUGH) -> int:
+    """The smallest number of factors that has most of what the best one gains over none."""
+    first, best = values[0], max(values.values())
+    return next(m for m, value in values.items() if value - first >= enough * (best - first))

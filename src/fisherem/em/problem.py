@@ -16,7 +16,7 @@ from .noise_metric import NoiseMetric, metric_norms
 from .scatter import DenseScatter, RowSpaceScatter, Scatter, WhitenedScatter
 from .spatial_prior import SpatialPrior
 
-__all__ = ["AUTO_RIDGE", "Problem", "prepare"]
+__all__ = ["AUTO_RIDGE", "Problem", "prepare", "unit_for"]
 
 AUTO_RIDGE = "auto"
 # With many rows per variable a small ridge serves (1e-6 to 1e-2 differ little). Towards n = p the covariance becomes
@@ -58,6 +58,7 @@ class Problem:
     whitened: WhitenedScatter | None = None  # S in that metric
     shift: np.ndarray | float = 0.0  # p: what coordinates in the row space lack beside the centre (its rounding)
     unit: float = 1.0  # the power of two that all rows were divided by before they came here
+    gaps: Any = None  # `gap_completing.Gaps`, where cells are missing: `rows` are completed then
 
     @property
     def p(self) -> int:
@@ -138,12 +139,14 @@ def prepare(
     block_rows=None,
     prior=None,
     rescale: Callable[[Any, float], Any] | None = None,
+    correction: np.ndarray | None = None,
 ) -> Problem:
     """Two passes over the rows: their mean, then squared norms and cross-products about it.
 
     Y is an array, anything that `ArrayRows` reads, or a table that knows its own engine (`Y.rows(weights, n_jobs)`).
     With `rescale(Y, unit)`, which divides all rows by a power of two, rows whose squares would overflow or vanish are
-    divided by one, the problem's `unit`; others stay as they are.
+    divided by one, the problem's `unit`; others stay as they are. `correction` (p x p, or for n <= p its diagonal) is
+    added to the covariance: what completed cells hide.
     """
     make = getattr(Y, "rows", None)
     rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows) if make is None else make(weights, n_jobs)
@@ -153,9 +156,9 @@ def prepare(
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
     with rows.closed_on_error(), nullcontext() if alone else rows.threads():
         moments = _moments(rows)
-        unit = 1.0 if rescale is None else _unit_for(moments.mean_variance)
+        unit = 1.0 if rescale is None else unit_for(moments.mean_variance)
         if unit == 1:
-            return _prepare(rows, moments, ridge, prior)
+            return _prepare(rows, moments, ridge, prior, correction)
     rows.close()
     assert rescale is not None
     problem = prepare(
@@ -164,7 +167,7 @@ def prepare(
     return replace(problem, unit=unit * problem.unit)
 
 
-def _unit_for(mean_variance: float) -> float:
+def unit_for(mean_variance: float) -> float:
     """What to divide rows of this mean variance by: 1, unless its square would be out of reach of a double."""
     if not np.isfinite(mean_variance):
         return 2.0**_BLIND_STEP
@@ -210,7 +213,7 @@ def _moments(rows: Rows) -> _Moments:
     return _Moments(states, centre, constant, second, wide, mean_variance)
 
 
-def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior) -> Problem:
+def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior, correction: np.ndarray | None) -> Problem:
     weights, states, second = rows.weights, moments.states, moments.sums
     mean = second.sums / second.weight
     if weights is not None:
@@ -219,9 +222,10 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior) -> Proble
     given, shift = rows, 0.0 if not moments.wide else mean
     share = _ridge_for(ridge, float(second.weight), rows.p)
     if moments.wide:
-        rows, states, scatter, mean = _rotate(rows, mean, second.weight, share)
+        rows, states, scatter, mean = _rotate(rows, mean, second.weight, share, correction)
     else:
         covariance = second.cross / second.weight - np.outer(mean, mean)
+        covariance = covariance if correction is None else covariance + correction
         scatter = DenseScatter(covariance, share)
     centre, constant = moments.centre, moments.constant
     n = float(second.weight)
@@ -252,7 +256,7 @@ def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:
     return constant, first
 
 
-def _rotate(rows: Rows, mean, weight, ridge):
+def _rotate(rows: Rows, mean, weight, ridge, correction: np.ndarray | None):
     """n <= p: coordinates in the row space. Distances and products between rows stay what they were."""
     centred = rows.everything() - rows.centre
     centred -= mean
@@ -272,4 +276,4 @@ def _rotate(rows: Rows, mean, weight, ridge):
     rotated = ArrayRows(coordinates, rows.weights, n_jobs=1)
     states = rotated.states()
     rotated.fold(column_moments, states, False)
-    return rotated, states, RowSpaceScatter(basis, eigenvalues, ridge), np.zeros(basis.shape[1])
+    return rotated, states, RowSpaceScatter(basis, eigenvalues, ridge, correction), np.zeros(basis.shape[1])

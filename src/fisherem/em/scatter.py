@@ -98,17 +98,24 @@ class DenseScatter:
 
 
 class RowSpaceScatter:
-    """S = V diag(e) V' + ridge I; the rows' coordinates are those in the basis V (p x r) of the row space."""
+    """S = V diag(e) V' + ridge I; the rows' coordinates are those in the basis V (p x r) of the row space.
 
-    def __init__(self, basis: np.ndarray, eigenvalues: np.ndarray, ridge: float):
+    `hidden` (p) is what completed cells hide of the variables' variances: all of it counts where single variables are
+    looked at, and its mean in the row space.
+    """
+
+    def __init__(self, basis: np.ndarray, eigenvalues: np.ndarray, ridge: float, hidden: np.ndarray | None = None):
         self.p = len(basis)
-        self.mean_variance = float(eigenvalues.sum()) / self.p
+        self._hidden = hidden
+        self._level = 0.0 if hidden is None else float(hidden.sum()) / self.p
+        self.mean_variance = float(eigenvalues.sum()) / self.p + self._level
         self.ridge = ridge * self.mean_variance
         if self.ridge == 0:
             raise ValueError("with as many variables as rows the covariance matrix is singular: ridge must be above 0")
         self.basis = basis
-        self._diagonal = eigenvalues + self.ridge
-        self.gram = LowRankGram(basis, eigenvalues, self.ridge)
+        self._spectrum = eigenvalues
+        self._diagonal = eigenvalues + self._level + self.ridge
+        self.gram = LowRankGram(basis, eigenvalues, self._level + self.ridge)
 
     @property
     def _eigenvalues(self) -> np.ndarray:
@@ -120,24 +127,34 @@ class RowSpaceScatter:
 
     def with_ridge(self, ridge: float) -> RowSpaceScatter:
         """The same covariance with another ridge, as a share of the mean variance."""
-        return RowSpaceScatter(self.basis, self._eigenvalues, ridge)
+        return RowSpaceScatter(self.basis, self._spectrum, ridge, self._hidden)
 
     def block(self, variables: np.ndarray) -> np.ndarray:
         """out[a, b] = S[variables[a], variables[b]], without the ridge."""
         rows = self.basis[variables]
-        return (rows * self._eigenvalues) @ rows.T
+        block = (rows * self._spectrum) @ rows.T
+        if self._hidden is not None:
+            block[np.diag_indices(len(variables))] += self._hidden[variables]
+        return block
 
     def column(self, j: int) -> np.ndarray:
         """S[:, j] (p), without the ridge."""
-        return self.basis @ (self._eigenvalues * self.basis[j])
+        column = self.basis @ (self._spectrum * self.basis[j])
+        if self._hidden is not None:
+            column[j] += self._hidden[j]
+        return column
 
     def variances(self) -> np.ndarray:
         """The diagonal of S (p), without the ridge."""
-        return np.einsum("pr,r,pr->p", self.basis, self._eigenvalues, self.basis)
+        variances = np.einsum("pr,r,pr->p", self.basis, self._spectrum, self.basis)
+        return variances if self._hidden is None else variances + self._hidden
 
     def squared_norm(self) -> float:
         """|S|_F^2, without the ridge."""
-        return float((self._eigenvalues**2).sum())
+        own = float((self._spectrum**2).sum())
+        if self._hidden is None:
+            return own
+        return own + 2 * self._level * float(self._spectrum.sum()) + float((self._hidden**2).sum())
 
     def inverse_trace(self) -> float:
         """trace of (S + ridge I)^-1 inside the row space; outside it S is 0."""

@@ -31,6 +31,7 @@ from ..tables.checking import (
 )  # fmt: skip
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
 from .fitting import SCALES, TRANSFORMATIONS, adopt, fit_rows, warn_unless_converged
+from .missing import ToleratesGaps
 from .prediction import FittedDLM
 
 __all__ = ["FisherEM", "SparseFisherEM"]
@@ -47,7 +48,7 @@ def _is(init, name: str) -> bool:
 
 
 @public
-class FisherEM(FittedDLM, BaseEstimator):
+class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
 
     The groups live in a latent space of d <= K - 1 axes U (p x d, orthonormal):
@@ -165,6 +166,8 @@ class FisherEM(FittedDLM, BaseEstimator):
         data they are of a sample. Otherwise empty.
     log_likelihood_ : float
         The log-likelihood of the rows.
+    n_missing_ : int
+        The number of missing cells. The log-likelihood and the criteria are those of the observed ones.
     n_parameters_ : int
         The number of free parameters; for sparse axes the effective number of section 3.4.
     bic_ : float

@@ -26,7 +26,9 @@ from ..selection.powers import Powers, total_log_slope
 from ..selection.roles import roles_table
 from ..selection.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
 from ..tables.checking import check_clusters
+from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
+from .gap_rows import NO_POWERS, check_gaps, completed, for_gaps, log_jacobian
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "Fitted", "adopt", "check_parameters", "fit_rows",
@@ -72,6 +74,8 @@ class Fitted:
     @property
     def log_jacobian(self) -> float:
         """What divisors and bending add to the log-likelihood of the rows as they were given."""
+        if self.problem.gaps is not None:
+            return log_jacobian(self.problem, self.divisors)
         return self.log_slope - self.problem.weight * float(np.log(self.divisors).sum())
 
     @property
@@ -100,7 +104,12 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
     The estimator's parameters are read, nothing is set. `prior` is a prior over the rows, such as a `SpatialPrior`.
     """
     check_clusters(estimator.n_clusters, table, weights)
+    gaps = has_gaps(table)
+    if gaps:
+        check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
     if estimator.transformation == POWER:
+        if gaps:
+            raise ValueError(NO_POWERS)
         return _fit_bent(estimator, table, weights, prior)
     return _fit_scaled(estimator, table, weights, prior)
 
@@ -108,6 +117,8 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
 def _fit_scaled(estimator, table, weights, prior) -> Fitted:
     """Fit to the columns as they are, standardised, or whichever is better."""
     spec = specification(estimator, *table.shape)
+    if has_gaps(table):
+        spec = for_gaps(spec, estimator.noise_factors)
 
     def prepared(scales: np.ndarray | None) -> Problem:
         return _prepared(rescaled(table, scales), weights, estimator, estimator.n_jobs, prior)
@@ -189,7 +200,9 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
 
 
 def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
-    """The rows made ready, in a unit in which their squares neither overflow nor vanish."""
+    """The rows made ready, in a unit in which their squares neither overflow nor vanish; missing cells completed."""
+    if has_gaps(rows):
+        return completed(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
     return prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
 
 
@@ -294,6 +307,7 @@ def adopt(estimator, fitted: Fitted):
     estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
     estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
     estimator.n_parameters_ = fitted.n_parameters()
+    estimator.n_missing_ = 0 if problem.gaps is None else problem.gaps.n_missing
     partition = Partition.of_labels(problem, estimator.labels_, K)
     support = np.flatnonzero(estimator.support_)
     for name, criterion in CRITERIA.items():

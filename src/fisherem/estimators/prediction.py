@@ -278,18 +278,22 @@ class FittedDLM(FittedMixture):
         check_is_fitted(self)
         check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        K, p = self.means_.shape
-        labels = rng.choice(K, size=n_samples, p=self.weights_)
+        labels = rng.choice(len(self.means_), size=n_samples, p=self.weights_)
+        return self._draw_rows(labels, rng), labels
+
+    def _draw_rows(self, labels: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """A row from each of these groups (n x p)."""
+        n, p = len(labels), self.means_.shape[1]
         metric, axes = self._metric(), self.loadings_
         factors = np.linalg.cholesky(self.covariances_)
-        inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n_samples, factors.shape[1])))
-        noise = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
+        inside = np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n, factors.shape[1])))
+        noise = rng.normal(size=(n, p)) * np.sqrt(self.noise_variances_[labels])[:, None]
         along = axes
         if metric is not None:
             noise, along = metric.half_times(noise.T).T, metric.spread_along(axes)
         noise -= (noise @ axes) @ along.T
         drawn, powers = inside @ along.T + noise, self._powers()
         if powers is None:
-            return self.means_[labels] + drawn * self._scales(), labels
+            return self.means_[labels] + drawn * self._scales()
         means = self._row_means() + self._row_centre()
-        return powers.inverse((means[labels] + drawn) * self._scales()), labels
+        return powers.inverse((means[labels] + drawn) * self._scales())

@@ -7,15 +7,15 @@ import numpy as np
 __all__ = ["check_finite"]
 
 
-def check_finite(X: np.ndarray, names=None, *, first: int = 0, where: str = "") -> None:
-    """Raise on the first NaN or infinite value, by row (counted from `first`) and column."""
+def check_finite(X: np.ndarray, names=None, *, first: int = 0, where: str = "", missing: bool = False) -> None:
+    """Raise on the first NaN or infinite value, by row (counted from `first`) and column; `missing`: NaN may be."""
     # a sum is not finite if any term is not (or if it overflows, which the closer look below tells apart)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):
             return
     for start in range(0, len(X), 4096):
         block = X[start : start + 4096]
-        bad = ~np.isfinite(block)
+        bad = np.isinf(block) if missing else ~np.isfinite(block)
         if bad.any():
             i, j = np.argwhere(bad)[0]
             what = "NaN" if np.isnan(block[i, j]) else "infinity"

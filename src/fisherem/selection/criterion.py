@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..em.adapting import between_of
+from ..em.gap_completing import complete_with
 from ..em.problem import Problem
 from ..em.scatter import Scatter
 from ..model.criteria import CRITERIA, Criterion
@@ -45,7 +46,11 @@ class Partition:
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Partition:
-        """The groups of the posteriors in the states."""
+        """The groups of the posteriors in the states; missing cells are completed with what these groups say."""
+        if problem.gaps is not None:
+            posteriors = problem.rows.gather(states, "posteriors")
+            problem = complete_with(problem, posteriors)
+            states = problem.start_states(posteriors.T, len(posteriors))
         sizes, _, between = between_of(problem, states)
         return cls(problem.scatter, problem.scatter.to_variables(between.H), sizes, problem.constant)
 

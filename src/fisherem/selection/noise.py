@@ -22,6 +22,7 @@ from ..em.family import Phase
 from ..em.loop import Fit
 from ..em.model_choice import Chosen, sample_problem
 from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from
+from ..em.noise_metric import factor_numbers, factor_values, fewest_factors
 from ..em.problem import Problem
 from ..em.starts import distinct_rows, is_large
 from ..model.criteria import bic
@@ -31,24 +32,8 @@ from .forward_backward import select
 __all__ = ["NOISE_AUTO", "factor_numbers", "with_factors"]
 
 NOISE_AUTO = "auto"
-# Numbers of factors to be tried: powers of two up to this, a tenth of the rows and half of the variables.
-_MOST_FACTORS, _ROWS_PER_FACTOR = 16, 10
-# A full covariance is tried from this many rows per variable on.
-_ROWS_PER_VARIABLE_FULL = 3
-# The rest is never quite spherical, and with enough rows BIC pays for factors that describe no more than different
-# variances of the variables. The smallest number that has this share of the gain over no factors is taken.
-_ENOUGH = 0.95
 # Partitions that agree less than this (adjusted Rand index) are distant.
 _DISTANT = 0.7
-
-
-def factor_numbers(n: float, p: int) -> list[int]:
-    """Numbers of factors that are tried for n rows of p variables."""
-    most = min(_MOST_FACTORS, n // _ROWS_PER_FACTOR, p // 2)
-    numbers = [0] + [2**i for i in range(5) if 2**i <= most]
-    if n > _ROWS_PER_VARIABLE_FULL * p and p > 1:
-        numbers.append(p - 1)
-    return sorted(set(numbers))
 
 
 def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: int | str) -> Chosen:
@@ -56,6 +41,8 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     assert isinstance(spec.family, DLMFamily)
     if noise == 0 or not chosen.fit.whole:
         return chosen
+    if problem.gaps is not None:
+        return replace(chosen, noise=_as_fitted(problem, spec, chosen) if isinstance(noise, str) else [])
     if isinstance(noise, str):
         if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
             return chosen
@@ -70,11 +57,25 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     return chosen if fit is None else replace(chosen, fit=fit)
 
 
+def _as_fitted(problem: Problem, spec: Specification, chosen: Chosen) -> list[dict]:
+    """A record of each number of factors, for a fit that began with as many as its groups ask for.
+
+    With missing cells it must: under a spherical noise what is observed of a row says little about the rest of it.
+    """
+    assert isinstance(spec.family, DLMFamily)
+    if not spec.family.adaptive_factors or spec.n_clusters == 1:
+        return []
+    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit)
+    kept = chosen.fit.solution.n_factors
+    values = judged.values(chosen.fit)
+    return [{"n_factors": m, "bic_at_partition": v, "kept": m == kept, "reason": ""} for m, v in values.items()]
+
+
 def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DLMFamily:
     """The family of a fit, with m factors."""
     assert isinstance(spec.family, DLMFamily)
     axes, sparse = chosen.fit.solution.axes, spec.family.sparse
-    family = replace(spec.family, model=chosen.model, n_factors=m)
+    family = replace(spec.family, model=chosen.model, n_factors=m, adaptive_factors=False)
     if problem.p > 1 and axes.d:
         family = replace(family, d=axes.d)
     if sparse is not None and sparse.sparsity is None:  # the variables were chosen
@@ -126,7 +127,7 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
                 refused.add(m)
             else:
                 found[m] = _record(problem, spec, chosen, fit, m)
-        best = _fewest({m: found[m]["bic"] for m in sorted(found)})
+        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
         # the start decides: the partition that these factors led to has its say about their number, too
         start = found[best]["fit"]
         values = judged.values(start)
@@ -144,14 +145,8 @@ def _named(values: dict[int, float]) -> list[int]:
 
     A partition that mixes groups has their difference in its noise, as one factor more.
     """
-    best = _fewest(values)
+    best = fewest_factors(values)
     return [m for m in values if m <= best][-2:]
-
-
-def _fewest(values: dict[int, float]) -> int:
-    """The smallest number of factors that has most of what the best one gains over none."""
-    first, best = values[0], max(values.values())
-    return next(m for m, value in values.items() if value - first >= _ENOUGH * (best - first))
 
 
 def _record(problem: Problem, spec: Specification, chosen: Chosen, fit: Fit, m: int) -> dict:
@@ -172,23 +167,14 @@ class _Judge:
     def values(self, fit: Fit) -> dict[int, float]:
         """BIC of every number of factors for the groups of a fit, up to what is the same for all of them.
 
-        The likelihood of one covariance within the groups whose first m eigenvalues are free and whose others are
-        equal: n/2 times the sum of the logarithms of its eigenvalues. Where the rest lies below the floor of variances
-        the likelihood rises by directions that hold next to nothing, and on two of nine tables the groups were lost:
-        such numbers are out of the question.
+        Where the rest lies below the floor of variances the likelihood rises by directions that hold next to nothing,
+        and on two of nine tables the groups were lost: such numbers are out of the question.
         """
         problem = self.problem
         n, p = problem.weight, problem.n_varying
         H = between_of(problem, problem.start_states(self.labels(fit), self.n_clusters))[2].H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
-        total, least = float(e.sum()), np.finfo(float).tiny
-        values = {}
-        for m in factor_numbers(n, p):
-            rest = max((total - float(e[:m].sum())) / (p - m), 1e-9 * total / p, least)
-            log_det = float(np.log(np.maximum(e[:m], rest)).sum()) + (p - m) * np.log(rest)
-            value = -n / 2 * log_det - (p * m - m * (m - 1) / 2) / 2 * np.log(n)
-            values[m] = value if rest >= self.floor or not m else -np.inf
-        return values
+        return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None), self.floor)
 
     def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
         """Whether labels are far from the first ones, and worse by C."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from .._utils.wording import count
@@ -127,7 +128,7 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
     _check_numeric(X)
     limits: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, **_limits(reset)}
     try:
-        array = validate_data(estimator, X, reset=reset, **limits)
+        array = validate_data(estimator, _nan_for_na(X), reset=reset, **limits)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         if not isinstance(error, MemoryError):
             _name_the_cell(X)
@@ -135,8 +136,17 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must be a table of numbers, rows x columns: {error or 'it is too large'}") from None
-    check_finite(array, _column_names(X))
+    check_finite(array, _column_names(X), missing=get_tags(estimator).input_tags.allow_nan)
     return array
+
+
+def _nan_for_na(X: Any) -> Any:
+    """X with NaN for pd.NA in columns of type object, which NumPy would not know as a missing number."""
+    if isinstance(X, pd.DataFrame) and any(dtype == "object" for dtype in X.dtypes):
+        return X.mask(X.isna().to_numpy(), np.nan)
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and (gaps := pd.isna(X)).any():
+        return np.where(gaps, np.nan, X)
+    return X
 
 
 def _check_elsewhere(estimator, table: DaskTable | FileTable, reset: bool) -> Any:

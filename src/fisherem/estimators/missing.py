@@ -1,0 +1,174 @@
+"""Estimators that take tables with missing cells: what they say of such rows, and how the cells are filled in.
+
+Rows without gaps go the usual way, so that a gap in one row changes nothing for another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..em.gap_completing import filled
+from ..em.gap_expectation import Conditional, GapRows
+from ..em.gap_patterns import GapMixture, Patterns, by_rows
+from ..em.kernels import Expectation
+from ..selection.criterion import Partition
+from ..tables.checking import check_number, check_table, check_weights
+from ..tables.gaps import has_gaps
+from ..tables.scaling import rescaled
+from .gap_rows import NO_POWERS, completed, warn_of_empty_rows
+
+__all__ = ["ToleratesGaps"]
+
+# Draws that `impute` makes at once.
+_MOST_DRAWS = 1000
+
+
+class ToleratesGaps:
+    """Before `FittedDLM` among the bases of an estimator: the same methods for tables with missing cells."""
+
+    def __sklearn_tags__(self):
+        """Missing values are allowed."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _conditional(self, table: np.ndarray, sample_weight=None) -> Conditional:
+        """What the fitted mixture says of the rows of a checked table (n x p), given their observed cells."""
+        if self._powers() is not None:  # type: ignore[attr-defined]
+            raise ValueError(NO_POWERS)
+        missing = np.isnan(table)
+        warn_of_empty_rows(missing)
+        mixture = GapMixture.of(
+            self.weights_, self._row_means(), self.loadings_, self.covariances_, self.noise_variances_, self._metric()  # type: ignore[attr-defined]
+        )  # fmt: skip
+        divided = rescaled(np.asarray(table, float), self._scales())  # type: ignore[attr-defined]
+        rows = GapRows.of(Patterns.of(~missing), divided, self._row_centre(), sample_weight)  # type: ignore[attr-defined]
+        return Conditional(rows, mixture)
+
+    def _with_gaps(self, tell: str, table, width: int | None, of_rows):
+        """What `tell` says of the rows without gaps and `of_rows(conditional)` of the others (n, or n x width)."""
+        usual = getattr(super(), tell)
+        if not has_gaps(table):
+            return usual(table)
+        gappy = np.isnan(table).any(axis=1)
+        found = of_rows(self._conditional(table[gappy]))
+        out = np.empty(len(table) if width is None else (len(table), width), found.dtype)
+        out[gappy] = found
+        if not gappy.all():
+            out[~gappy] = usual(table[~gappy])
+        return out
+
+    def _posteriors(self, table):
+        return self._with_gaps("_posteriors", table, len(self.weights_), _posteriors)  # type: ignore[attr-defined]
+
+    def _labels(self, table):
+        return self._with_gaps("_labels", table, None, lambda found: _posteriors(found).argmax(axis=1).astype(np.intp))
+
+    def _coordinates(self, table):
+        def projected(found: Conditional) -> np.ndarray:
+            rows, mixture = found.rows, found.mixture
+            axes = self.loadings_  # type: ignore[attr-defined]
+            patterns = rows.patterns
+            missing = 1 - patterns.observed
+            x = rows.values @ axes + by_rows(missing @ (mixture.overall[:, None] * axes), patterns.counts)
+            cross = (missing @ (axes[:, :, None] * mixture.basis[:, None, :]).reshape(len(axes), -1)).reshape(
+                len(missing), axes.shape[1], mixture.q
+            )
+            x += np.einsum("ndq,nq->nd", by_rows(cross, patterns.counts), found.mean_scores())
+            return patterns.unsorted(x.T).T + self._row_centre() @ axes  # type: ignore[attr-defined]
+
+        return self._with_gaps("_coordinates", table, self.loadings_.shape[1], projected)  # type: ignore[attr-defined]
+
+    def _log_densities(self, table):
+        def densities(found: Conditional) -> np.ndarray:
+            observed = found.rows.patterns.observed @ np.log(self._scales())  # type: ignore[attr-defined]
+            values = found.log_density - by_rows(observed, found.rows.patterns.counts)
+            return found.rows.patterns.unsorted(values)
+
+        return self._with_gaps("_log_densities", table, None, densities)
+
+    def _sums(self, X, sample_weight):
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False, elsewhere=True)
+        if not has_gaps(table):
+            return super()._sums(table, sample_weight)  # type: ignore[misc]
+        weights = check_weights(sample_weight, table)
+        w = np.ones(len(table)) if weights is None else weights
+        posteriors = self._posteriors(table)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropies = -np.where(posteriors > 0, posteriors * np.log(posteriors), 0.0).sum(axis=1)
+        likelihood = float(w @ self._log_densities(table))
+        return w.sum(), Expectation(likelihood, float(w @ entropies), np.zeros(1), np.zeros(1))
+
+    def _of_partition(self, value, X, sample_weight) -> float:
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False, elsewhere=True)
+        if not has_gaps(table):
+            return super()._of_partition(value, table, sample_weight)  # type: ignore[misc]
+        weights = check_weights(sample_weight, table)
+        problem = completed(table, weights, ridge="auto", n_jobs=self.n_jobs)  # type: ignore[attr-defined]
+        partition = Partition.of_labels(problem, self._labels(table), len(self.weights_))  # type: ignore[attr-defined]
+        return value(partition, np.flatnonzero(self.support_))  # type: ignore[attr-defined]
+
+    def impute(self, X, draws=None, random_state=None):
+        """X with its missing cells filled in by the fitted mixture.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, p)
+            Missing cells are NaN, pd.NA or masked.
+        draws : int, optional
+            By default every missing cell gets its conditional mean given the observed cells of its row. With a number,
+            that many tables are drawn from the conditional distribution: groups first, then cells.
+        random_state : int, RandomState or None
+            The seed of the draws; by default that of the estimator.
+
+        Returns
+        -------
+        ndarray or DataFrame of shape (n, p), or a list of `draws` of them
+            A frame for a frame. Observed cells are as they were.
+        """
+        check_is_fitted(self)
+        if draws is not None:
+            check_number("draws", draws, integer=True, least=1, most=_MOST_DRAWS)
+        table = np.asarray(check_table(self, X, reset=False), float)
+        found = self._conditional(table)
+        centre, scales = self._row_centre(), self._scales()  # type: ignore[attr-defined]
+        if draws is None:
+            return _like(X, filled(table, found, centre * scales, scales))
+        rng = check_random_state(self.random_state if random_state is None else random_state)  # type: ignore[attr-defined]
+        return [_like(X, self._drawn(table, found, rng)) for _ in range(draws)]
+
+    def _drawn(self, table: np.ndarray, found: Conditional, rng: np.random.RandomState) -> np.ndarray:
+        """One draw of the missing cells: a whole row of the group, moved by what its observed cells are off.
+
+        With y* a draw from the group, y*_m + E[y_m | y_o] - E[y_m | y*_o] has the conditional distribution of y_m.
+        """
+        rows, mixture, patterns = found.rows, found.mixture, found.rows.patterns
+        cumulated = found.posteriors.cumsum(axis=0)
+        labels = (rng.uniform(size=patterns.n) > cumulated[:-1]).sum(axis=0)
+        scales, centre = self._scales(), self._row_centre()  # type: ignore[attr-defined]
+        free = self._draw_rows(labels, rng) / scales - centre  # type: ignore[attr-defined]
+        observed = np.repeat(patterns.observed, patterns.counts, axis=0)
+        off = (rows.values - free * observed) @ mixture.basis
+        moved = np.empty_like(off)
+        for part in found.parts():
+            inner = np.stack([by_rows(inner, part.counts) for inner in part.inner])
+            chosen = np.take_along_axis(inner, labels[None, part.rows, None, None], axis=0)[0]
+            moved[part.rows] = np.einsum("nab,nb->na", chosen, off[part.rows])
+        drawn = np.empty_like(free)
+        drawn[patterns.order] = (free + moved @ mixture.basis.T + centre) * scales
+        return np.where(np.isnan(table), drawn, table)
+
+
+def _posteriors(found: Conditional) -> np.ndarray:
+    """n x K, in the order of the rows."""
+    return found.rows.patterns.unsorted(found.posteriors).T
+
+
+def _like(X, values: np.ndarray):
+    """Values as a frame with X's names and index, where it has them."""
+    return pd.DataFrame(values, columns=X.columns, index=X.index) if isinstance(X, pd.DataFrame) else values
