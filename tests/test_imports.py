@@ -40,6 +40,8 @@ INSIDE = {
         "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
+        "factor_moments", "factor_density", "factor_steps", "factor_axes", "leaping", "factor_family",
+        "latent_factors", "latent_factor_family", "factor_starts", "bayes_step", "bayes_family",
     ],
     "selection": [
         "criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "noise", "scaling", "powers",
@@ -51,7 +53,8 @@ INSIDE = {
         "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling",
         "transposing", "opening", "checking",
     ],
-    "estimators": ["gap_rows", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em"],
+    "estimators": ["gap_rows", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em",
+        "factor_fitting", "factor_mixture"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",

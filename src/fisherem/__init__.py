@@ -7,6 +7,7 @@ __version__ = "0.2.0.dev0"
 
 # Names are loaded when first used, so that `import fisherem` (and the command line's --help) costs nothing.
 _HOME = {
+    "FactorMixture": "estimators",
     "FisherEM": "estimators",
     "SparseFisherEM": "estimators",
     "SelectDiscriminative": "model_selection.select_variables",
@@ -28,6 +29,7 @@ __all__ = [
     "Clustvarsel",
     "Comparison",
     "Explanation",
+    "FactorMixture",
     "FisherEM",
     "ModelSearch",
     "SelectDiscriminative",
@@ -47,7 +49,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets, images
-    from .estimators import FisherEM, SparseFisherEM
+    from .estimators import FactorMixture, FisherEM, SparseFisherEM
     from .explaining import Explanation, explain
     from .model_selection.comparison import Comparison, compare
     from .model_selection.search import ModelSearch

@@ -106,7 +106,7 @@ def _check_type(path: Path, model) -> None:
     rivals = tuple(type(rival.make(2, 0)) for rival in RIVALS.values())
     if not isinstance(last, (*_own_classes(), *rivals)):
         held = type(model).__name__ if steps is None else f"Pipeline that ends in {type(last).__name__}"
-        expected = "FisherEM, SparseFisherEM, SelectDiscriminative or one of the rivals"
+        expected = "FisherEM, SparseFisherEM, FactorMixture, SelectDiscriminative or one of the rivals"
         raise ModelFileError(f"{path}: holds a {held} where a model is expected: {expected}")
 
 
@@ -119,10 +119,10 @@ def _trusted() -> list[str]:
 
 
 def _own_classes() -> tuple[type, ...]:
-    from .estimators import FisherEM, SparseFisherEM
+    from .estimators import FactorMixture, FisherEM, SparseFisherEM
     from .model_selection.select_variables import SelectDiscriminative
 
-    return FisherEM, SparseFisherEM, SelectDiscriminative
+    return FisherEM, SparseFisherEM, FactorMixture, SelectDiscriminative
 
 
 # A dict with this key stands for a data frame in a file: skops has no form for one.
@@ -224,12 +224,12 @@ def _with_defaults(model):
     """Give an estimator from an earlier version the parameters and attributes that it lacks."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
         if type(one).__module__.partition(".")[0] == "fisherem":
-            if hasattr(one, "noise_variances_") and not hasattr(one, "means"):
+            if hasattr(one, "loadings_") and not hasattr(one, "means"):
                 one.means = "full"  # all that version 0.1.0 had
                 one.group_means_ = one.means_
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)
-            if hasattr(one, "noise_variances_") and not hasattr(one, "model_"):
+            if hasattr(one, "loadings_") and not hasattr(one, "model_"):
                 one.model_, one.model_choice_ = resolve(one.model).name, []
     return model

@@ -99,6 +99,13 @@ class Step(ABC):
     def update(self, sums, placing: Any, moments: Any) -> Solution:
         """The M-step."""
 
+    def leap(self, solution: Any) -> Solution | None:
+        """A solution ahead of the iterates, to be taken if it is more likely; None: none is proposed now."""
+        return None
+
+    def landed(self, solution: Any) -> None:  # noqa: B027 (most steps remember nothing)
+        """The leap was taken: the next step goes on from there."""
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -112,11 +119,16 @@ class Family(ABC):
     """Which mixture: everything but the data, the starts and the stopping rule."""
 
     n_clusters: int
+    monotone: ClassVar[bool] = False  # whether the likelihood never falls: where it stands still, the run is done
 
     @property
     def rounds(self) -> int:
         """How often at most a run is adapted to the partition that the last one led to."""
         return 1
+
+    def prepared(self, problem: Problem) -> Problem:
+        """The problem in the coordinates that the family works in: its own, unless it needs the variables."""
+        return problem
 
     @abstractmethod
     def begin(self, problem: Problem) -> Step:

@@ -27,6 +27,8 @@ _WINDOW = 20
 # Mean-field sweeps that bring the posteriors of a restored fit with a spatial prior back to their fixed point: one
 # sweep carries a pixel's neighbours one step further, and beyond some ten pixels nothing is felt.
 _FIELD_SWEEPS = 10
+# What a leap's E-step needs of a state.
+_STATE = ("weights", "first", "squared_norms", "log_prior")
 # What a state keeps of a restored fit.
 _KEPT = ("posteriors", "log_density")
 
@@ -108,6 +110,9 @@ class _Run:
                 fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
                 return fit
             if _cycles(self.history, self.settings.tol * self.problem.weight):
+                if self.family.monotone:
+                    fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
+                    return fit
                 return self._best_of_recent(StopKind.CYCLE)
             if len(self.history) >= self.settings.max_iter:
                 return self._best_of_recent(StopKind.MAX_ITER)
@@ -130,6 +135,7 @@ class _Run:
                 lambda moments: step.update(sums, placing, moments),
                 before=update_prior,
             )
+        solution, after = self._leapt(step, solution, after)
         number = len(self.history) + 1
         if not np.isfinite(after.log_likelihood):
             raise FloatingPointError(f"the log-likelihood became {after.log_likelihood} in iteration {number}")
@@ -146,6 +152,20 @@ class _Run:
         fit = Fit(solution, self.states, after.log_likelihood, after.entropy, self.history, stop)
         self.recent.append(fit)
         return fit, after
+
+    def _leapt(self, step, solution: Solution, after: Expectation) -> tuple[Solution, Expectation]:
+        """Where the step proposes a leap ahead that is more likely, that one in place of the iterate."""
+        leap = step.leap(solution)
+        if leap is None:
+            return solution, after
+        rows = self.problem.rows
+        states = rows.derive(self.states, _STATE)
+        tried = rows.fold(expect, states, leap.density, read=True)
+        if not tried.log_likelihood > after.log_likelihood:
+            return solution, after
+        self.states = states
+        step.landed(leap)
+        return leap, tried
 
     def _refill(self, target: int, sums) -> GroupSums:
         """An emptied group takes half of the largest one."""

@@ -70,7 +70,7 @@ def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomSta
     sample, other = two_samples(problem, rng)
     candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
     scatter = problem.scatter
-    small = prepare(sample, ridge=scatter.ridge / scatter.mean_variance)
+    small = spec.family.prepared(prepare(sample, ridge=scatter.ridge / scatter.mean_variance))
     family = spec.family.phases()[0].family
     best, most = None, (False, -np.inf)
     for candidate in candidates:

@@ -1,0 +1,114 @@
+"""From rows to a fitted mixture of factor models: what `FactorMixture` and its search share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..em.factor_starts import fit_short_then_long
+from ..em.loop import Fit
+from ..em.multistart import Specification
+from ..em.problem import AUTO_RIDGE, Problem, prepare
+from ..model.criteria import CRITERIA
+from ..model.factors import Structure
+from ..selection.criterion import Partition
+from ..selection.scaling import standard_deviations
+from ..tables.scaling import in_unit, rescaled
+from .fitting import RAW, STANDARDISE, warn_of_constant_columns
+
+__all__ = ["FittedFactors", "adopt_factors", "fit_factors", "prepared_rows"]
+
+
+@dataclass(frozen=True)
+class FittedFactors:
+    """A fit of one structure: the prepared rows, the fit, a record of each start, and the columns' scales."""
+
+    problem: Problem  # with rows of the variables themselves
+    whole: Problem  # ... and as it was prepared: what judges partitions
+    structure: Structure
+    fit: Fit
+    starts: list[dict]
+    scales: np.ndarray | None = None  # p, what the columns were divided by; None: nothing
+
+    @property
+    def divisors(self) -> np.ndarray:
+        """p: what the columns were divided by in all, the scales and the problem's unit."""
+        unit = self.problem.unit
+        return np.full(self.problem.p, unit) if self.scales is None else self.scales * unit
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of the rows as they were given."""
+        return self.fit.log_likelihood - self.problem.weight * float(np.log(self.divisors).sum())
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters, standard deviations of the columns included."""
+        solution, problem = self.fit.solution, self.problem
+        own = self.structure.n_parameters(len(solution.density.proportions), problem.p, solution.each)
+        return own + (0 if self.scales is None else problem.n_varying)
+
+    def criteria(self, labels: np.ndarray) -> dict[str, float]:
+        """The value of every criterion; larger is better."""
+        problem, fit = self.problem, self.fit
+        partition = Partition.of_labels(self.whole, labels, len(fit.solution.density.proportions))
+        support = np.flatnonzero(~problem.constant)
+        return {
+            name: criterion(self.log_likelihood, self.n_parameters, problem.weight, fit.entropy)
+            if criterion.of_partition is None
+            else criterion.of_partition(partition, support)
+            for name, criterion in CRITERIA.items()
+        }
+
+
+def prepared_rows(table, weights, scale: str, n_jobs, names=None) -> tuple[Problem, np.ndarray | None]:
+    """(rows made ready in their own variables, what their columns were divided by or None)."""
+
+    def made(rows) -> Problem:
+        return prepare(rows, weights, ridge=AUTO_RIDGE, n_jobs=n_jobs, rescale=in_unit)
+
+    raw = made(table)
+    with raw.rows.closed_on_error():
+        warn_of_constant_columns(raw, names)
+        if scale == RAW:
+            return raw, None
+        scales = standard_deviations(raw) * raw.unit
+        raw.rows.close()
+        return made(rescaled(table, scales)), scales
+
+
+def fit_factors(problem: Problem, scales, spec: Specification, structure: Structure) -> FittedFactors:
+    """The best fit over the specification's starts."""
+    own = spec.family.prepared(problem)
+    with own.rows.closed_on_error():
+        fit, starts = fit_short_then_long(own, spec)
+    return FittedFactors(own, problem, structure, fit, starts, scales)
+
+
+def adopt_factors(estimator, fitted: FittedFactors):
+    """Copy a fit into the estimator's fitted attributes; returns the estimator."""
+    problem, fit, scales = fitted.problem, fitted.fit, fitted.divisors
+    solution, density = fit.solution, fit.solution.density
+    estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
+    estimator.labels_ = problem.rows.gather(fit.states, "labels")
+    estimator.structure_ = fitted.structure.name
+    estimator.n_factors_ = solution.each
+    estimator.weights_ = density.proportions
+    estimator.support_ = ~problem.constant
+    estimator.centre_, estimator.row_centre_ = problem.centre * scales, problem.centre
+    estimator.factor_loadings_ = density.loadings
+    estimator.noise_variances_ = np.array(np.broadcast_to(density.noises, (len(density.proportions), problem.p)))
+    if fitted.structure.latent is None:
+        estimator.row_means_ = density.means
+    else:
+        estimator.row_overall_, estimator.latent_means_ = density.overall, density.latent_means
+        estimator.covariances_ = density.roots @ density.roots.transpose(0, 2, 1)
+        estimator.row_means_ = solution.means
+    estimator.means_ = (estimator.row_means_ + problem.centre) * scales
+    estimator.log_likelihood_, estimator.n_parameters_ = fitted.log_likelihood, fitted.n_parameters
+    for name, value in fitted.criteria(estimator.labels_).items():
+        setattr(estimator, f"{name}_", value)
+    estimator.history_, estimator.starts_ = fit.history, fitted.starts
+    estimator.n_iter_, estimator.converged_, estimator.stop_reason_ = fit.n_iter, fit.converged, str(fit.stop)
+    return estimator

@@ -1,0 +1,267 @@
+"""FactorMixture: mixtures of factor models under the interface of FisherEM. The mathematics is in `em`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.public import public
+from ..em.factor_density import FactorDensity, factor_scores
+from ..em.factor_family import FactorFamily, FactorSolution
+from ..em.factor_starts import MIXED
+from ..em.latent_factor_family import LatentFactorFamily, LatentFactorSolution
+from ..em.latent_factors import LatentFactors
+from ..em.loop import Settings
+from ..em.multistart import Specification
+from ..em.starts import STARTS
+from ..model.dlm import AUTO
+from ..model.factors import resolve_structure
+from ..tables.checking import (
+    MOST_REPEATS,
+    check_clusters,
+    check_init,
+    check_number,
+    check_one_of,
+    check_table,
+    check_weights,
+)
+from ..tables.file_table import DEFAULT_MEMORY, parse_memory
+from .factor_fitting import adopt_factors, fit_factors, prepared_rows
+from .fitting import RAW, STANDARDISE, warn_unless_converged
+from .prediction import MOST_DRAWS, FittedMixture
+
+__all__ = ["FactorMixture"]
+
+# The only rule that a likelihood without Fisher's criterion has.
+_STOPPING = "aitken"
+
+
+@public
+class FactorMixture(FittedMixture, BaseEstimator):
+    """Cluster rows by a mixture of factor models: the groups' covariances are few factors and a diagonal noise.
+
+    y | k ~ N(m_k, L_k L_k' + Psi_k) with loadings L_k (p x q). The structure says what is common to the groups and what
+    is their own. All variables make the groups, unlike those of `FisherEM`; the page "Which model" compares them.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        The number of groups K < n.
+    n_factors : int or "auto", default=2
+        The number q of factors, 0 to p - 1. With 0 the groups have diagonal covariances. "auto" gives each group its
+        own number by the scree test of the start (structures with own axes, such as "PPCA").
+    structure : str, default="MFA"
+        "MFA": own loadings, own noise per variable. "PPCA": own loadings, own spherical noise; with the constraints of
+        HDDC "AkjBkQk" (the same), "AkjBQk", "AkBkQk", "AkBQk", "ABkQk", "ABQk": variances of the factors per factor and
+        group (Akj), per group (Ak) or one (A), noise per group (Bk) or one (B). The eight PGMM "CCC" ... "UUU":
+        loadings, noise over the groups, noise over the variables, each Common or Unconstrained ("UUU" is MFA). "MCFA":
+        common loadings and noise, the groups differ in the factor space only. "MCUFSA": the same with uncorrelated
+        factors on orthonormal axes and spherical noise.
+    init : {"mixed", "kmeans", "random", "ward"} or array, default="mixed"
+        Where to start: partitions, given labels (n) or posteriors (n x K). "mixed" takes k-means runs, Ward's
+        clustering and random partitions.
+    n_init : int, default=10
+        Starts. Each is run for ten iterations, with principal axes and with other loadings; the best few go on to the
+        end, and the most likely fit is kept.
+    max_iter : int, default=2000
+        The limit of iterations per start.
+    tol : float, default=1e-7
+        The change of Aitken's estimate of the final log-likelihood per observation that ends the iterations.
+    variance_floor : float, default=1e-4
+        The least noise of a variable, as a share of its variance (of the mean variance for a spherical noise): the
+        likelihood has no bound where a noise goes to 0.
+    random_state : int, RandomState or None
+        The seed of the starts.
+    n_jobs : int or None
+        Threads over blocks of rows; None means all cores. The result does not depend on it.
+    memory : str or int, default="1GB"
+        The budget for rows that are read from a file.
+    scale : {"none", "standardise"}, default="none"
+        Divide the columns by their standard deviations. Structures with a noise per variable and free loadings (MFA,
+        CUU, MCFA, ...) do not depend on the columns' units but by way of the start; those with spherical noise do.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        The most probable group of each row.
+    weights_ : ndarray of shape (K,)
+        The proportions of the groups.
+    means_ : ndarray of shape (K, p)
+        The means of the groups.
+    factor_loadings_ : ndarray of shape (K, p, q), or (p, q) for MCFA and MCUFSA
+        The loadings of the columns divided by `scales_`.
+    noise_variances_ : ndarray of shape (K, p)
+        The diagonals of the noise, of the columns divided by `scales_`.
+    latent_means_, covariances_ : ndarray of shape (K, q), (K, q, q)
+        For MCFA and MCUFSA: means and covariances of the groups in the factor space.
+    n_factors_ : ndarray of shape (K,)
+        The number of factors of each group.
+    structure_ : str
+        The name of the structure as an entry of the register.
+    support_ : ndarray of shape (p,), bool
+        The variables that vary: all of them make the groups.
+    scale_, scales_ : str, ndarray of shape (p,)
+        What was done to the columns, and what they were divided by.
+    log_likelihood_, n_parameters_ : float, int
+        The log-likelihood of the rows, and the number of free parameters.
+    bic_, icl_, aic_, c_ : float
+        Criteria; larger is better.
+    n_iter_, converged_, stop_reason_ : int, bool, str
+        How the run that was kept ended.
+    history_, starts_ : list of dict
+        A record per iteration, whose log-likelihood never falls, and a record per start.
+
+    See Also
+    --------
+    FisherEM : Groups in the most discriminative subspace.
+    ModelSearch : Chooses the number of groups, the structure and the number of factors.
+
+    Examples
+    --------
+    >>> from fisherem import FactorMixture, datasets
+    >>> X, _ = datasets.load("wine", as_frame=True)
+    >>> model = FactorMixture(3, 2, random_state=0).fit((X - X.mean()) / X.std())
+    >>> model.factor_loadings_.shape
+    (3, 13, 2)
+    """
+
+    row_means_: np.ndarray
+    row_overall_: np.ndarray
+    factor_loadings_: np.ndarray
+    noise_variances_: np.ndarray
+    latent_means_: np.ndarray
+    covariances_: np.ndarray
+    n_factors_: np.ndarray
+    structure_: str
+
+    def __init__(
+        self,
+        n_clusters=3,
+        n_factors=2,
+        *,
+        structure="MFA",
+        init=MIXED,
+        n_init=10,
+        max_iter=2000,
+        tol=1e-7,
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+        memory=DEFAULT_MEMORY,
+        scale=RAW,
+    ):
+        self.n_clusters = n_clusters
+        self.n_factors = n_factors
+        self.structure = structure
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.scale = scale
+
+    # -- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+
+        X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
+        """
+        self._check_parameters()
+        table = check_table(self, X, reset=True, elsewhere=True)
+        weights = check_weights(sample_weight, table)
+        check_clusters(self.n_clusters, table, weights)
+        spec = self._specification(*table.shape)
+        names = getattr(self, "feature_names_in_", None)
+        problem, scales = prepared_rows(table, weights, self.scale, self.n_jobs, names)
+        fitted = fit_factors(problem, scales, spec, resolve_structure(self.structure))
+        with fitted.problem.rows.closed_on_error():
+            adopt_factors(self, fitted)
+        warn_unless_converged(self, fitted.fit)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
+        structure = resolve_structure(self.structure)
+        check_number("n_factors", self.n_factors, integer=True, least=0, word=AUTO)
+        if isinstance(self.n_factors, str) and (structure.loadings is None or structure.loadings.common):
+            raise ValueError(
+                f"n_factors='auto' gives each group its own number of factors: structure {structure.name} has common "
+                "loadings, give a number"
+            )
+        if structure.latent is not None and self.n_factors == 0:
+            raise ValueError(f"structure {structure.name} needs at least one factor; got n_factors=0")
+        if isinstance(self.init, str):
+            check_one_of("init", self.init, STARTS)
+        check_number("n_init", self.n_init, integer=True, least=1, most=MOST_REPEATS)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, least=0)
+        check_number("variance_floor", self.variance_floor, above=0)
+        check_one_of("scale", self.scale, (RAW, STANDARDISE))
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+        parse_memory(self.memory)
+        check_random_state(self.random_state)
+
+    def _specification(self, n: int, p: int) -> Specification:
+        structure = resolve_structure(self.structure)
+        q = None if isinstance(self.n_factors, str) else min(int(self.n_factors), p - 1)
+        family: Any
+        if structure.latent is None:
+            family = FactorFamily(self.n_clusters, q, structure, self.variance_floor)
+        else:
+            family = LatentFactorFamily(self.n_clusters, max(q or 0, 1), structure, self.variance_floor)
+        init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
+        settings = Settings(self.max_iter, self.tol, _STOPPING)
+        return Specification(family, settings, init, self.n_init, self.random_state)
+
+    # -- using the fit ---------------------------------------------------------------------------------------------
+
+    def _solution(self) -> FactorSolution | LatentFactorSolution:
+        """The fitted parameters as the engine knows them, relative to the centre."""
+        if resolve_structure(self.structure_).latent is None:
+            density = FactorDensity.of(self.weights_, self.row_means_, self.factor_loadings_, self.noise_variances_)
+            return FactorSolution(density, self.n_factors_)
+        values, vectors = np.linalg.eigh(self.covariances_)
+        roots = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
+        parts = (self.weights_, self.factor_loadings_, self.noise_variances_[0], self.latent_means_, roots)
+        return LatentFactorSolution(LatentFactors.of(*parts, self.row_overall_))
+
+    def transform(self, X):
+        """Factor scores: the factors that are expected for each row, over all groups (n x q).
+
+        With own loadings the factors of different groups have nothing in common but their number.
+        """
+        return self._told(X, "_coordinates", self._n_features_out if hasattr(self, "weights_") else 0, float)
+
+    def _coordinates(self, table):
+        rows, states, _ = self._pass(table, ("posteriors",))
+        with rows.closed_on_error():
+            rows.fold(factor_scores, states, self._solution().density)
+            return rows.gather(states, "placed").T
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.factor_loadings_.shape[-1]
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the fitted mixture: (X, labels)."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        K, p = self.means_.shape
+        labels = rng.choice(K, size=n_samples, p=self.weights_)
+        drawn = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])
+        factors = rng.normal(size=(n_samples, self._n_features_out))
+        density: Any = self._solution().density
+        for k in range(K):
+            along = density.loadings[k] if density.loadings.ndim == 3 else density.loadings @ density.roots[k]
+            drawn[labels == k] += factors[labels == k] @ along.T
+        return self.means_[labels] + drawn * self._scales(), labels
