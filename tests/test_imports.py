@@ -38,7 +38,7 @@ INSIDE = {
     "em": [
         "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
         "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes",
-        "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "multistart", "model_choice",
+        "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "together", "multistart", "model_choice",
         "latent_choice", "selection_likelihood",
         "factor_moments", "factor_density", "factor_steps", "factor_axes", "leaping", "factor_family",
         "latent_factors", "latent_factor_family", "factor_starts", "bayes_step", "bayes_family",
@@ -53,7 +53,7 @@ INSIDE = {
         "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling",
         "transposing", "opening", "checking",
     ],
-    "estimators": ["gap_rows", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em",
+    "estimators": ["gap_rows", "column_scales", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em",
         "factor_fitting", "factor_mixture"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rows.blocks import Block, BlockState, Sized, kernel
+from ..rows.blocks import Block, BlockState, Sized, kernel, several
 
 __all__ = [
     "ColumnMoments",
@@ -120,6 +120,28 @@ def measure(block: Block, state: BlockState, placing) -> Any:
     return placing.moments(None, state)
 
 
+@several(place)
+def place_several(block: Block, states: list[BlockState], args: list[tuple]) -> list[Nothing]:
+    """The rows under several placings by one product, where each needs nothing else of them."""
+    placings = [own[0] for own in args]
+    if any(getattr(placing, "matrix", None) is None for placing in placings):
+        return [place(block, state, placing) for state, placing in zip(states, placings, strict=True)]
+    products = block.times(np.concatenate([placing.matrix for placing in placings]))
+    first = 0
+    for state, placing in zip(states, placings, strict=True):
+        last = first + len(placing.matrix)
+        state.placed = placing.finish(products[first:last], state)
+        first = last
+    return [Nothing() for _ in states]
+
+
+@several(measure)
+def measure_several(block: Block, states: list[BlockState], args: list[tuple]) -> list[Any]:
+    """Place the rows for several fits, and take the moments of each."""
+    place_several(block, states, args)
+    return [placing.moments(None, state) for state, (placing,) in zip(states, args, strict=True)]
+
+
 @kernel(reads=("weights", "squared_norms", "posteriors"), drops=("posteriors",))
 def measure_rows(block: Block, state: BlockState, placing) -> Any:
     """The moments per group of the rows themselves; nothing is kept per row."""
@@ -203,6 +225,23 @@ def expect(block: Block | None, state: BlockState, density) -> Expectation:
         return Expectation(float(log_likelihood), float(entropy), np.zeros(1), np.zeros(1))
     sums = group_sums(block, state)
     return Expectation(float(log_likelihood), float(entropy), sums.weights, sums.sums)
+
+
+@several(expect)
+def expect_several(block: Block | None, states: list[BlockState], args: list[tuple]) -> list[Expectation]:
+    """The E-steps of several fits, and T'Y of all of them by one product."""
+    densities = [own[0] for own in args]
+    if block is None or any(density.needs_rows for density in densities):
+        return [expect(block, state, density) for state, density in zip(states, densities, strict=True)]
+    found = [expect(None, state, density) for state, density in zip(states, densities, strict=True)]
+    weighted = [s.posteriors if s.weights is None else s.posteriors * s.weights for s in states]
+    sums = block.sums(np.concatenate(weighted))
+    first = 0
+    for i, own in enumerate(weighted):
+        last = first + len(own)
+        found[i] = Expectation(found[i].log_likelihood, found[i].entropy, own.sum(axis=1), sums[first:last])
+        first = last
+    return found
 
 
 @kernel(reads=("weights", "posteriors"), writes=("posteriors",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,11 +13,11 @@ from .._utils.wording import group_name
 from .family import Family, Solution
 from .gap_passes import GapPasses, describe_gaps
 from .kernels import Expectation, GroupSums, expect, split_group
-from .passes import evaluate, settle
+from .passes import evaluate
 from .problem import Problem
 from .stopping import STOPPING, Stop, StopKind
 
-__all__ = ["Fit", "Settings", "restore", "run"]
+__all__ = ["Fit", "Pass", "Run", "Settings", "restore", "run"]
 
 # A group with less than one observation (up to rounding of its posteriors) has collapsed.
 _LEAST_OBSERVATIONS = 0.999
@@ -64,6 +64,11 @@ class Fit:
         return self.stop.kind is StopKind.CONVERGED
 
     @property
+    def given_up(self) -> bool:
+        """Whether another start had met the same partition."""
+        return self.stop.kind is StopKind.JOINED
+
+    @property
     def whole(self) -> bool:
         """Whether every group has rows."""
         return self.stop.kind is not StopKind.COLLAPSED
@@ -72,12 +77,24 @@ class Fit:
 def run(problem: Problem, states: Any, family: Family, settings: Settings, *, phase: str = "") -> Fit:
     """Iterate from the posteriors in `states` (which are overwritten)."""
     with problem.rows.threads():
-        return _Run(problem, states, family, settings, phase).until_stopped()
+        return Run(problem, states, family, settings, phase).until_stopped()
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass over the rows that a run asks for: kernel(block, the run's state, argument), to be added up."""
+
+    kernel: Callable
+    argument: Any
 
 
 @dataclass
-class _Run:
-    """One run: its inputs, the present sums and the last iterates."""
+class Run:
+    """One run: its inputs, the present sums and the last iterates.
+
+    `steps` asks for the passes over the rows of each iteration instead of making them, so that several runs can share
+    them; `until_stopped` makes them for this run alone.
+    """
 
     problem: Problem
     states: Any
@@ -95,6 +112,17 @@ class _Run:
             self.gaps = GapPasses(self.problem, self.states)
 
     def until_stopped(self) -> Fit:
+        """Make every pass that is asked for."""
+        steps, found = self.steps(), None
+        try:
+            while True:
+                wanted = steps.send(found)
+                found = self.problem.rows.fold(wanted.kernel, self.states, wanted.argument)
+        except StopIteration as stopped:
+            return stopped.value
+
+    def steps(self) -> Generator[Pass, Any, Fit]:
+        """Iterate until the stopping rule holds; yields passes, is sent what they add up to, and returns the fit."""
         step = self.family.begin(self.problem)
         met: Callable[[float, float], bool] = STOPPING[self.settings.stopping](self.settings.tol)
         sums: GroupSums | Expectation = self.problem.group_sums(self.states)
@@ -105,7 +133,7 @@ class _Run:
                     return self._give_up(emptied)
                 sums = self._refill(int(emptied[0]), sums)
                 continue
-            fit, sums = self._iterate(step, sums)
+            fit, sums = yield from self._iterate(step, sums)
             if met(fit.log_likelihood / self.problem.weight, fit.solution.separation):
                 fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
                 return fit
@@ -117,24 +145,21 @@ class _Run:
             if len(self.history) >= self.settings.max_iter:
                 return self._best_of_recent(StopKind.MAX_ITER)
 
-    def _iterate(self, step, sums) -> tuple[Fit, Expectation]:
+    def _iterate(self, step, sums) -> Generator[Pass, Any, tuple[Fit, Expectation]]:
         """One iteration, with its record."""
-        problem, strength = self.problem, {}
+        strength: dict = {}
 
         def update_prior(solution: Solution) -> None:
-            strength.update(_update_prior(problem, self.states, solution.density))
+            strength.update(_update_prior(self.problem, self.states, solution.density))
 
         if self.gaps is not None:
             solution, after = self.gaps.iterate(step, sums, update_prior)
         else:
             placing = step.place(sums)
-            solution, after = settle(
-                problem.rows,
-                self.states,
-                placing,
-                lambda moments: step.update(sums, placing, moments),
-                before=update_prior,
-            )
+            moments = yield Pass(type(placing).kernel, placing)
+            solution = step.update(sums, placing, moments)
+            update_prior(solution)
+            after = yield Pass(expect, solution.density)
         solution, after = self._leapt(step, solution, after)
         number = len(self.history) + 1
         if not np.isfinite(after.log_likelihood):

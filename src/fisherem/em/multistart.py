@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +12,18 @@ from sklearn.utils import check_random_state
 from ..rows.in_memory import ArrayRows
 from . import metric_starts  # noqa: F401 (fills the register of starts)
 from .family import Family, Phase
-from .loop import Fit, Settings, restore, run
+from .loop import Fit, Run, Settings, restore, run
 from .passes import evaluate
 from .problem import Problem, prepare
 from .sampling import two_samples
 from .starts import STARTS, is_large, sample_centres
+from .together import NUMERICAL_ERRORS, can_share, run_together, shares_of
 
 __all__ = [
-    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "continue_from", "fit", "fit_from", "is_better",
-    "joined", "run_adapted", "starting_points",
+    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
+    "is_better", "joined", "run_adapted", "starting_points",
 ]  # fmt: skip
 
-# What a fit may fail with that says nothing about the next start.
-NUMERICAL_ERRORS = (FloatingPointError, np.linalg.LinAlgError)
 # Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
 # how the groups are numbered.
 _ROUNDING = 1e-12
@@ -155,13 +155,47 @@ def is_better(one: Fit, other: Fit | None) -> bool:
 
 def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
     """The most likely of the fits of one phase from the starts, and a record of each start."""
+    return _best(_fits(problem, list(starts), spec, phase), spec)
+
+
+def best_of_each(
+    problem: Problem, starts: list, wanted: list[tuple[Specification, Phase]]
+) -> list[tuple[Fit, list[dict]] | FitError]:
+    """`best_of` for several specifications from the same starts, side by side: for rows that are costly to read.
+
+    All have the same number of groups. One that finds no fit has its error in place of it.
+    """
+    fresh = not any(isinstance(start, Fit) for start in starts)
+    if len(wanted) < 2 or not fresh or not all(can_share(problem, phase.family) for _, phase in wanted):
+        return [_best_or_error(_fits(problem, starts, spec, phase), spec) for spec, phase in wanted]
+    tried = [starts[:1] if spec.first_start else starts for spec, _ in wanted]
+    cells = [(start, spec, phase) for some, (spec, phase) in zip(tried, wanted, strict=True) for start in some]
+    size = shares_of(problem, wanted[0][0].n_clusters, len(cells))
+    fits: list[Fit | Exception] = []
+    for first in range(0, len(cells), size):
+        fits += _side_by_side(problem, cells[first : first + size])
+    found = []
+    for some, (spec, phase) in zip(tried, wanted, strict=True):
+        own, fits = fits[: len(some)], fits[len(some) :]
+        lost = spec.first_start and (isinstance(own[0], Exception) or not own[0].whole)
+        again = lost and len(starts) > 1  # the other starts are asked only then
+        found.append(_best_or_error(_fits(problem, starts, spec, phase) if again else iter(own), spec))
+    return found
+
+
+def _best_or_error(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, list[dict]] | FitError:
+    try:
+        return _best(fits, spec)
+    except FitError as error:
+        return error
+
+
+def _best(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, list[dict]]:
     best: Fit | None = None
     records: list[dict] = []
-    for start in starts:
-        try:
-            fit = continue_from(problem, start, spec, phase)
-        except NUMERICAL_ERRORS as error:
-            records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(error)})
+    for fit in fits:
+        if isinstance(fit, Exception):
+            records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(fit)})
             continue
         records.append(
             {
@@ -171,7 +205,7 @@ def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tupl
                 "stop_reason": str(fit.stop),
             }
         )
-        if is_better(fit, best):
+        if not fit.given_up and is_better(fit, best):
             best = fit
         if spec.first_start and fit.whole:
             break
@@ -179,6 +213,37 @@ def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tupl
         reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
         raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
     return best, records
+
+
+def _fits(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
+    """A fit or a numerical error for each start, in their order: side by side where they can share passes."""
+    fresh = not any(isinstance(start, Fit) for start in starts)  # a fit has a history that goes on
+    if spec.first_start or len(starts) < 2 or not fresh or not can_share(problem, phase.family):
+        for start in starts:
+            try:
+                yield continue_from(problem, start, spec, phase)
+            except NUMERICAL_ERRORS as error:
+                yield error
+        return
+    size = shares_of(problem, spec.n_clusters, len(starts))
+    cells = [(start, spec, phase) for start in starts]
+    for first in range(0, len(starts), size):
+        yield from _side_by_side(problem, cells[first : first + size], race=True)
+
+
+def _side_by_side(problem: Problem, cells: list, *, race: bool = False) -> list[Fit | Exception]:
+    """The fits of several (start, specification, phase) that share every pass, or their numerical errors."""
+    found: list[Any] = []
+    for start, spec, phase in cells:
+        try:
+            states = _states_from(problem, start, spec.n_clusters)
+            adapted, states, family = _adapted(phase.family, problem, states)
+            found.append(Run(adapted, states, family, spec.settings, phase.name))
+        except NUMERICAL_ERRORS as error:
+            found.append(error)
+    runs = [one for one in found if isinstance(one, Run)]
+    fits = iter(run_together(runs, race=race) if runs else [])
+    return [next(fits) if isinstance(one, Run) else one for one in found]
 
 
 def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:

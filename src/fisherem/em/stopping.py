@@ -66,6 +66,7 @@ class StopKind(Enum):
     CYCLE = "cycle"
     MAX_ITER = "max_iter"
     COLLAPSED = "collapsed"
+    JOINED = "joined"  # of several starts: another had met the same partition
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..em.dlm_family import DLMFamily, Means
 from ..em.loop import Fit, restore
-from ..em.multistart import FitError, Specification, best_of
+from ..em.multistart import FitError, Specification, best_of_each
 from ..em.problem import Problem
 from ..em.selection_likelihood import selected_likelihood, selection_parameters, support_of
 from ..model.criteria import CRITERIA
@@ -17,7 +17,7 @@ from ..selection.criterion import Partition
 from .checkpoints import Store
 from .sparsity_path import PathPoint, sparsity_path
 
-__all__ = ["DENSE", "Outcome", "columns", "dense_cell", "path_cell"]
+__all__ = ["DENSE", "Outcome", "columns", "dense_cell", "dense_cells", "path_cell"]
 
 # The word for a fit without a penalty in the column `method`.
 DENSE = "dense"
@@ -109,20 +109,24 @@ def _without_rows(fit: Fit | None) -> Fit | None:
 
 def dense_cell(problem: Problem, store: Store, spec: Specification, starts) -> Outcome:
     """Fisher-EM for one number of groups and one model, from shared starts."""
-    family = _family(spec)
-    key = f"dense {spec.n_clusters} {family.model.name}"
-    if (kept := store.get(key, family)) is not None:
-        return Outcome(kept[1], kept[0])
+    return dense_cells(problem, store, [spec], starts)[0]
+
+
+def dense_cells(problem: Problem, store: Store, specs: list[Specification], starts) -> list[Outcome]:
+    """The same for several models of one number of groups, side by side: each pass over the rows serves them all."""
+    keys = [f"dense {spec.n_clusters} {_family(spec).model.name}" for spec in specs]
+    done = {key: one for key, spec in zip(keys, specs, strict=True) if (one := store.get(key, _family(spec)))}
+    todo = [(key, spec) for key, spec in zip(keys, specs, strict=True) if key not in done]
     begin = time.perf_counter()
-    fit, reason = None, ""
-    try:
-        with problem.rows.threads():
-            fit, _ = best_of(problem, starts, spec, family.phases()[0])
-    except FitError as error:
-        reason = str(error)
-    row = _row(problem, spec, fit, 1.0, time.perf_counter() - begin, reason)
-    store.put(key, fit, row)
-    return Outcome(row, _without_rows(fit))
+    with problem.rows.threads():
+        found = best_of_each(problem, starts, [(spec, _family(spec).phases()[0]) for _, spec in todo]) if todo else []
+    seconds = (time.perf_counter() - begin) / max(1, len(todo))  # of one model: they shared the passes
+    for (key, spec), result in zip(todo, found, strict=True):
+        fit, reason = (None, str(result)) if isinstance(result, FitError) else (result[0], "")
+        row = _row(problem, spec, fit, 1.0, seconds, reason)
+        store.put(key, fit, row)
+        done[key] = (fit, row)
+    return [Outcome(row, _without_rows(fit)) for fit, row in (done[key] for key in keys)]
 
 
 def path_cell(problem: Problem, store: Store, spec: Specification, dense: Fit, sparsities) -> list[Outcome]:

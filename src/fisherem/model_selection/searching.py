@@ -17,7 +17,7 @@ from ..em.problem import Problem
 from ..model.dlm import MODELS
 from ..rows.threads import n_threads
 from .checkpoints import Store
-from .grid import DENSE, Outcome, dense_cell, path_cell
+from .grid import DENSE, Outcome, dense_cell, dense_cells, path_cell
 
 __all__ = ["Grid", "best_index", "in_order", "outcomes_of"]
 
@@ -71,6 +71,11 @@ def _dense_outcomes(problem: Problem, grid: Grid, store: Store, jobs: int) -> It
     one_of = [next(s for (k, _), s in grid.specs.items() if k == K) for K in clusters]
     found = run_tasks(partial(starting_points, problem), [(spec,) for spec in one_of], jobs)
     starts = {clusters[i]: points for i, points in found}
+    if not problem.rows.portable:  # costly to read: the models of one number of groups share every pass
+        for K in clusters:
+            own = [cell for cell in grid.specs if cell[0] == K]
+            yield from zip(own, dense_cells(problem, store, [grid.specs[c] for c in own], starts[K]), strict=True)
+        return
     cells = sorted(grid.specs, key=lambda cell: -cell[0])
     tasks = [(grid.specs[cell], starts[cell[0]]) for cell in cells]
     for i, outcome in run_tasks(partial(dense_cell, problem, store), tasks, jobs):

@@ -43,6 +43,10 @@ class Rows(ABC):
         """sum over blocks of kernel(block, state, *args); block is None unless `read`."""
 
     @abstractmethod
+    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+        """The folds of several fits in one pass over the rows: kernel(block, states[f], *args[f]) of each fit f."""
+
+    @abstractmethod
     def states(self) -> Any:
         """A fresh state per block: its weights and the number of its first row."""
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Access", "Block", "BlockState", "Sized", "access", "block_of", "buffer", "kernel", "quiet_overflow", "tile_rows",
-    "visit",
+    "Access", "Block", "BlockState", "Sized", "Sums", "access", "block_of", "buffer", "kernel", "quiet_overflow",
+    "run_several", "several", "tile_rows", "visit_several",
 ]  # fmt: skip
 
 # 2^19 doubles are 4 MB: the copy that centres a tile stays in the cache until its product is done. Measured at
@@ -89,18 +89,51 @@ def access(function: Callable) -> Access:
     return _ACCESS[function]
 
 
+_SEVERAL: dict[Callable, Callable] = {}
+
+
+def several(single: Callable):
+    """Declare how a kernel runs for several fits at once: (block, their states, their args) -> a list of results.
+
+    It does what the single kernel does for each, with one product with the rows in place of one for each.
+    """
+
+    def declare(function):
+        _SEVERAL[single] = function
+        return function
+
+    return declare
+
+
+class Sums(list):
+    """Results of several fits: merging adds them one by one."""
+
+    def __add__(self, other):
+        return Sums(one + more for one, more in zip(self, other, strict=True))
+
+
+def run_several(function: Callable, block: Block | None, states: list[BlockState], args: list[tuple]) -> Sums:
+    """A kernel on one block for several fits, each with its own state and args."""
+    together = _SEVERAL.get(function)
+    if together is not None and len(states) > 1:
+        return Sums(together(block, states, args))
+    return Sums(function(block, state, *own) for state, own in zip(states, args, strict=True))
+
+
 def quiet_overflow():
     """No warnings of squares that overflow, in this thread: whoever asked for the sums finds inf or NaN in them."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def visit(function: Callable, block: Block | None, kept: dict[str, Any], args: tuple) -> tuple[Any, dict[str, Any]]:
-    """Run a kernel on a block whose state is kept elsewhere: (its result, what it wrote)."""
+def visit_several(
+    function: Callable, block: Block | None, kept: list[dict[str, Any]], args: list[tuple]
+) -> tuple[Sums, list[dict[str, Any]]]:
+    """Run a kernel on a block for fits whose states are kept elsewhere: (their results, what each wrote)."""
     declared = access(function)
-    state = BlockState(**{name: kept.get(name) for name in declared.reads})
+    states = [BlockState(**{name: one.get(name) for name in declared.reads}) for one in kept]
     with quiet_overflow():
-        result = function(block, state, *args)
-    return result, {name: getattr(state, name) for name in declared.writes}
+        results = run_several(function, block, states, args)
+    return results, [{name: getattr(state, name) for name in declared.writes} for state in states]
 
 
 # -- blocks --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .base import Rows
-from .blocks import Block, BlockState, buffer, quiet_overflow, tile_rows
+from .blocks import Block, BlockState, buffer, quiet_overflow, run_several, tile_rows
 from .threads import n_threads
 
 __all__ = ["ArrayRows"]
@@ -97,10 +97,16 @@ class ArrayRows(Rows):
 
     def fold(self, kernel: Callable, states: list[BlockState], *args: Any, read: bool = True):
         """Blocks in threads; sums in the order of the blocks."""
+        return self._fold(lambda block, index: kernel(block, states[index], *args), read)
 
+    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+        """The same for several fits: each block is centred once, and the products of all are one."""
+        return self._fold(lambda block, i: run_several(kernel, block, [own[i] for own in states], args), read)
+
+    def _fold(self, visit: Callable[[Block | None, int], Any], read: bool):
         def run(index: int):
             with quiet_overflow():
-                return kernel(self._block(self.slices[index]) if read else None, states[index], *args)
+                return visit(self._block(self.slices[index]) if read else None, index)
 
         if self.n_threads == 1:
             return reduce(add, map(run, range(len(self.slices))))

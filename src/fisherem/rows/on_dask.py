@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .base import ElsewhereRows
-from .blocks import access, block_of, visit
+from .blocks import access, block_of, visit_several
 from .finite import check_finite
 
 __all__ = ["Bundle", "Cluster", "DaskRows", "Local", "executor"]
@@ -61,9 +61,7 @@ class Local:
         import dask
 
         run = dask.delayed(_unpacked, pure=False)
-        return list(
-            dask.compute(*(run(function, *(_Value(a) if isinstance(a, dict) else a for a in i)) for i in items))
-        )
+        return list(dask.compute(*(run(function, *map(_hidden, item)) for item in items)))
 
     def bring(self, values: list) -> list:
         """The values: they are here already."""
@@ -87,6 +85,12 @@ class _Value:
 
     def __init__(self, value):
         self.value = value
+
+
+def _hidden(value):
+    """States (a dict for each fit) hold no tasks here."""
+    states = isinstance(value, list) and value and isinstance(value[0], dict)
+    return _Value(value) if states else value
 
 
 def _unpacked(function, *args):
@@ -184,25 +188,42 @@ def _same(value):
 
 
 # -- what runs there -----------------------------------------------------------------------------------------------
-# A visit gives (the sum over its blocks, what was written of each block); a state has such pairs for its attributes.
+# A state has for its attributes pairs (the sum over a bundle's blocks, what was written of each block).
 
 
-def _visit_blocks(kernel, raws, centre, kept: dict, args: tuple, checks: list | None):
-    """Run a kernel on the blocks of a bundle, and add up: what travels does not grow with the number of blocks."""
+def _visit_blocks(kernel, raws, centre, kept: list[dict], args: list[tuple], checks: list | None):
+    """Run a kernel on the blocks of a bundle, for several fits, and add up: what travels does not grow with the blocks.
+
+    Gives (a sum per fit, for each fit what was written of each block).
+    """
     total: Any = None
-    written = []
-    for i in range(len(kept["first"])):
+    written: list[list] = [[] for _ in kept]
+    for i in range(len(kept[0]["first"])):
         raw: Any = None if raws is None else raws[i]
         if checks is not None:
             names, number, first = checks[i]
             where = f", in block {number} (rows {first} to {first + len(raw) - 1})"
             check_finite(raw, names, first=first, where=where)
         block = None if raw is None else block_of(raw, centre)
-        values = {name: value[1][i][name] if isinstance(value, tuple) else value[i] for name, value in kept.items()}
-        result, new = visit(kernel, block, values, args)
-        total = result if total is None else total + result
-        written.append(new)
+        values = [
+            {name: value[1][i][name] if isinstance(value, tuple) else value[i] for name, value in own.items()}
+            for own in kept
+        ]
+        results, new = visit_several(kernel, block, values, args)
+        total = results if total is None else total + results
+        for own, more in zip(written, new, strict=True):
+            own.append(more)
     return total, written
+
+
+def _part(visited, fit: int):
+    """What one of several fits has of a visit."""
+    return visited[0][fit], visited[1][fit]
+
+
+def _visit_alone(*args):
+    """The same for one fit, as its own part."""
+    return _part(_visit_blocks(*args), 0)
 
 
 def _total(visited):
@@ -287,6 +308,10 @@ class DaskRows(ElsewhereRows):
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
         """One task per bundle and part of the kernel; only sums come back."""
+        return self.fold_several(kernel, [states], [args], read=read)[0]
+
+    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+        """The same for several fits: one round trip serves them all."""
         shared = self.executor.share(args)
         with self.threads():  # workers in this process shall not use BLAS threads on top of their own
             for part in access(kernel).parts or (kernel,):
@@ -296,23 +321,29 @@ class DaskRows(ElsewhereRows):
             else:
                 totals = [_total(v) for v in self.executor.bring(visited)]
         self._checked |= read
-        return reduce(add, totals)
+        total = reduce(add, totals)
+        return [total] if len(states) == 1 else total
 
-    def _visit(self, kernel: Callable, states: list[dict], shared, read: bool) -> list:
+    def _visit(self, kernel: Callable, states: list[list[dict]], shared, read: bool) -> list:
         declared = access(kernel)
         raws = self._of_bundles(self.blocks)
         firsts = self._of_bundles([(self.names, number, span.start) for number, span in enumerate(self.slices)])
         items = []
-        for state, some, checks in zip(states, raws, firsts, strict=True):
-            kept = {name: state[name] for name in ("first", *declared.reads) if name in state}
+        for own, some, checks in zip(zip(*states, strict=True), raws, firsts, strict=True):
+            kept = [{name: state[name] for name in ("first", *declared.reads) if name in state} for state in own]
             check = checks if read and not self._checked else None
             items.append((kernel, some if read else None, self._shared_centre if read else None, kept, shared, check))
-        visited = self.executor.call(_visit_blocks, items, self.bundles)
-        for state, value in zip(states, visited, strict=True):
-            for name in declared.drops:
-                state.pop(name, None)
-            for name in declared.writes:
-                state[name] = value
+        alone = len(states) == 1
+        visited = self.executor.call(_visit_alone if alone else _visit_blocks, items, self.bundles)
+        for fit, own in enumerate(states):
+            parts = visited
+            if declared.writes and not alone:
+                parts = self.executor.call(_part, [(_as_item(v), fit) for v in visited], self.bundles)
+            for state, value in zip(own, parts, strict=True):
+                for name in declared.drops:
+                    state.pop(name, None)
+                for name in declared.writes:
+                    state[name] = value
         return visited
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .base import ElsewhereRows
-from .blocks import access, block_of, visit
+from .blocks import access, block_of, visit_several
 from .finite import check_finite
 from .spill import Kept, Spill
 from .threads import n_threads
@@ -108,15 +108,19 @@ class FileRows(ElsewhereRows):
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
         """Blocks as they are read, in threads; sums in the order of the blocks."""
+        return self.fold_several(kernel, [states], [args], read=read)[0]
+
+    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+        """The same for several fits: one reading of the file serves them all."""
 
         def run(index: int, raw: np.ndarray | None):
-            return self._visit(kernel, index, raw, states[index], args)
+            return self._visit(kernel, index, raw, [own[index] for own in states], args)
 
         total = None
         with self.threads():
             pending: deque[Future] = deque()
             try:
-                for index, raw, done in self._read_ahead() if read else ((i, None, None) for i in range(len(states))):
+                for index, raw, done in self._read_ahead() if read else self._nothing_read():
                     pending.append(self._start(run, index, raw, done))
                     if len(pending) > self.n_threads:
                         total = _plus(total, pending.popleft().result())
@@ -128,7 +132,11 @@ class FileRows(ElsewhereRows):
         if read:
             self.source.check_unchanged()
             self._checked = True
+        assert total is not None
         return total
+
+    def _nothing_read(self) -> Iterator[tuple[int, None, None]]:
+        return ((index, None, None) for index in range(len(self.slices)))
 
     def _start(self, run: Callable, index: int, raw, done: Callable | None) -> Future:
         if self._pool is not None:
@@ -140,22 +148,23 @@ class FileRows(ElsewhereRows):
             future.add_done_callback(lambda _: done())
         return future
 
-    def _visit(self, kernel: Callable, index: int, raw, state: dict, args: tuple):
+    def _visit(self, kernel: Callable, index: int, raw, states: list[dict], args: list[tuple]):
         declared = access(kernel)
         if raw is not None and not self._checked:
             span = self.slices[index]
             where = f", in block {index} (rows {span.start} to {span.stop - 1})"
             check_finite(raw, self.names, first=span.start, where=where)
         block = None if raw is None else block_of(raw, self.centre)
-        kept = {name: _value(state.get(name)) for name in declared.reads}
-        result, written = visit(kernel, block, kept, args)
-        for name in declared.drops:
-            state.pop(name, None)
-        for name, value in written.items():
-            state.pop(name, None)
-            if value is not None:
-                state[name] = self.spill.keep(value)
-        return result
+        kept = [{name: _value(state.get(name)) for name in declared.reads} for state in states]
+        results, written = visit_several(kernel, block, kept, args)
+        for state, new in zip(states, written, strict=True):
+            for name in declared.drops:
+                state.pop(name, None)
+            for name, value in new.items():
+                state.pop(name, None)
+                if value is not None:
+                    state[name] = self.spill.keep(value)
+        return results
 
     def _read_ahead(self) -> Iterator[tuple[int, np.ndarray, Callable]]:
         """(index, rows, what to call when they are no longer needed) of every block, read by a thread of its own."""
