@@ -53,6 +53,11 @@ class Points:
         return len(self.coordinates)
 
     @property
+    def places(self) -> dict[int, int]:
+        """Where a row of X stands among those that are listed."""
+        return {int(row): i for i, row in enumerate(self.rows)}
+
+    @property
     def sampled(self) -> bool:
         """Whether some rows are not drawn."""
         return self.n_drawn < self.total
@@ -76,8 +81,10 @@ class Groups:
 
 @dataclass
 class Doubt:
-    """A row whose largest posterior is below 0.9: its two most probable groups (from 0) and known class or None."""
+    """A row whose largest posterior is below 0.9: its number in X (from 0), its two most probable groups (from 0) and
+    known class or None."""
 
+    row: int
     id: str
     group: int
     posterior: float
@@ -169,6 +176,7 @@ def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
     second, second_posterior = _runner_up(posteriors[listed])
     found = [
         Doubt(
+            row=int(i),
             id=clean(ids[i]),
             group=int(posteriors[i].argmax()),
             posterior=float(largest[i]),

@@ -20,8 +20,10 @@ _MAX_STABLE = 40
 
 @dataclass(frozen=True)
 class RowBack:
-    """A row that often leaves its group (from 0): the share of refits in which it came back, and its known class."""
+    """A row that often leaves its group (from 0): its number in X (from 0), the share of refits in which it came back,
+    and its known class."""
 
+    row: int
     id: str
     group: int
     share: float
@@ -136,7 +138,8 @@ def _rows_back(stability: Stability, posteriors: np.ndarray, ids, known, thresho
         mean=float(shares.mean()),
         groups=np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0),
         shaky=[
-            RowBack(clean(ids[i]), int(group[i]), float(shares[i]), None if known is None else known[i]) for i in listed
+            RowBack(int(i), clean(ids[i]), int(group[i]), float(shares[i]), None if known is None else known[i])
+            for i in listed
         ],
         n_shaky=len(shaky),
         n_moved=n - int(table[best_matching(table)].sum()),
