@@ -28,6 +28,7 @@ from ..selection.scaling import agreement_of_halves, same_scale, standard_deviat
 from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
+from .column_scales import warn_of_large_columns
 from .gap_rows import NO_POWERS, check_gaps, completed, for_gaps, log_jacobian
 
 __all__ = [
@@ -126,6 +127,8 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
     raw = prepared(None)
     with raw.rows.closed_on_error():
         warn_of_constant_columns(raw, getattr(estimator, "feature_names_in_", None))
+        if estimator.scale == RAW:
+            warn_of_large_columns(raw, getattr(estimator, "feature_names_in_", None))
         if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
             return Fitted(raw, _chosen(raw, spec, estimator))
         scales = standard_deviations(raw) * raw.unit

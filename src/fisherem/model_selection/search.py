@@ -23,6 +23,7 @@ from ..em.loop import Fit, restore
 from ..em.model_choice import Chosen
 from ..em.problem import Problem
 from ..estimators import SparseFisherEM
+from ..estimators.column_scales import warn_of_large_columns
 from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns, warn_of_empty_groups
 from ..estimators.pipelines import fit_steps, last_step, rows_after, whole_pipeline
 from ..model.criteria import CRITERIA
@@ -304,6 +305,8 @@ def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[P
     problem, scales = scaled_rows(search.estimator, table, weights, search.n_jobs, prior)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
+        if scales is None:
+            warn_of_large_columns(problem, getattr(search, "feature_names_in_", None))
         store = Store(search.checkpoint, fingerprint(problem, search._settings()) if search.checkpoint else "")
         outcomes: list[Outcome] = []
         search.interrupted_ = False

@@ -15,6 +15,7 @@ from .._utils.progress import progress_bar
 from .._utils.wording import count
 from ..em.multistart import FitError
 from ..em.problem import Problem, prepare
+from ..estimators.column_scales import LARGE_COLUMNS, warn_of_large_columns
 from ..estimators.fitting import POWER, RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..rows.threads import n_threads, one_thread_each
 from ..selection.powers import spiked
@@ -47,6 +48,8 @@ def search_by_verdict(search, table, weights=None, prior=None):
     problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, rescale=in_unit)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
+        if search.estimator.scale == RAW:
+            warn_of_large_columns(problem, getattr(search, "feature_names_in_", None))
         seed = _seed(search.estimator.random_state)
         rows, data = _sample(problem, search.sample_size, seed)
         plan = _plan(search, len(rows), seed, n_threads(search.n_jobs))
@@ -186,7 +189,8 @@ def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, r
         if hasattr(search, name):
             setattr(best, name, getattr(search, name))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "constant columns")  # said already
+        for said_already in ("constant columns", LARGE_COLUMNS):
+            warnings.filterwarnings("ignore", said_already)
         fitted = fit_rows(best, table, weights, prior)
     problem = fitted.problem
     with problem.rows.closed_on_error():
