@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 from ..em.dlm_family import Means
 from .pipelines import last_step
-from .pipelines import last_step
 
 __all__ = ["needed_names", "on_selected"]
 
