@@ -103,6 +103,15 @@ def test_a_row_of_the_table_is_marked_in_the_subspace_and_the_heat_map(browser, 
     assert not line.is_displayed()
 
 
+def test_a_row_in_doubt_is_the_same_row(browser, pages, three, wines):
+    X, _ = wines
+    visit(browser, pages["three"])
+    least = int(three.predict_proba(X).max(axis=1).argmin())
+    click(browser, one(browser, "#doubt tbody tr"))
+    assert f"row {X.index[least]} (" in marked(browser)
+    assert "on-row" in classes(one(browser, f"#row-body tr[data-row='{least}']"))
+
+
 def test_a_click_on_a_point_brings_its_row_into_the_table(browser, pages, wines):
     visit(browser, pages["three"])
     data = data_of(browser)

@@ -11,6 +11,7 @@ import fisherem
 from fisherem import FisherEM, SparseFisherEM, explain
 from fisherem.reports.conclusion import conclude
 from fisherem.reports.group_words import effects
+from fisherem.reports.how_many import VerdictPart
 from fisherem.reports.page_rows import page_rows
 from fisherem.reports.table import render
 from fisherem.reports.table_content import build
@@ -145,6 +146,19 @@ def test_a_search_gives_its_choice_and_no_caveat_of_the_number(search, wines):
     assert f"{len(search.results_)} fits were compared by BIC; this is the best." in found.sentences
     assert "was given" not in " ".join(found.caveats)
     assert "interrupted" in caveats(replace(content, search=replace(content.search, interrupted=True)))
+
+
+def test_what_the_verdict_says_is_not_said_twice(three, wines):
+    content = build(three, wines[0])
+    groups = copy.copy(content.groups)
+    groups.counts = np.array([7, 100, 71])
+    caution = "The smallest group has 7 rows: too few to say much about it."
+    verdict = VerdictPart("Probably 3 groups.", "leaning", False, [], [caution], [2, 3], 3, [])
+    said = caveats(replace(content, groups=groups, verdict=verdict))
+    assert caution in said
+    assert "fewer than 10 rows" not in said
+    assert "was given" not in said
+    assert "was not checked" not in said
 
 
 def test_many_groups_are_left_to_their_section(blobs):

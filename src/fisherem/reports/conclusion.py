@@ -120,7 +120,8 @@ def _of_the_posteriors(c: Content) -> Iterator[str]:
 
 def _of_small_groups(c: Content) -> Iterator[str]:
     small = [k for k, rows in enumerate(c.groups.counts) if 0 < rows < _FEW_ROWS]
-    if small:
+    said = c.verdict is not None and any("smallest group" in text for text in c.verdict.cautions)
+    if small and not said:
         who = listed([group_name(k) for k in small], quoted=False)
         has, their = ("has", "its") if len(small) == 1 else ("have", "their")
         yield f"{who[0].upper()}{who[1:]} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
