@@ -54,7 +54,7 @@ INSIDE = {
         "transposing", "opening", "checking",
     ],
     "estimators": ["gap_rows", "column_scales", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em",
-        "factor_fitting", "factor_mixture"],
+        "factor_fitting", "factor_mixture", "bayesian"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",

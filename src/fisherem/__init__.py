@@ -7,6 +7,7 @@ __version__ = "0.2.0.dev0"
 
 # Names are loaded when first used, so that `import fisherem` (and the command line's --help) costs nothing.
 _HOME = {
+    "BayesianFisherEM": "estimators",
     "FactorMixture": "estimators",
     "FisherEM": "estimators",
     "SparseFisherEM": "estimators",
@@ -26,6 +27,7 @@ _HOME = {
     "explain": "explaining",
 }
 __all__ = [
+    "BayesianFisherEM",
     "Clustvarsel",
     "Comparison",
     "Explanation",
@@ -49,7 +51,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets, images
-    from .estimators import FactorMixture, FisherEM, SparseFisherEM
+    from .estimators import BayesianFisherEM, FactorMixture, FisherEM, SparseFisherEM
     from .explaining import Explanation, explain
     from .model_selection.comparison import Comparison, compare
     from .model_selection.search import ModelSearch

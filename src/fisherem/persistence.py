@@ -106,7 +106,7 @@ def _check_type(path: Path, model) -> None:
     rivals = tuple(type(rival.make(2, 0)) for rival in RIVALS.values())
     if not isinstance(last, (*_own_classes(), *rivals)):
         held = type(model).__name__ if steps is None else f"Pipeline that ends in {type(last).__name__}"
-        expected = "FisherEM, SparseFisherEM, FactorMixture, SelectDiscriminative or one of the rivals"
+        expected = "FisherEM, SparseFisherEM, BayesianFisherEM, FactorMixture, SelectDiscriminative or a rival"
         raise ModelFileError(f"{path}: holds a {held} where a model is expected: {expected}")
 
 
@@ -119,10 +119,10 @@ def _trusted() -> list[str]:
 
 
 def _own_classes() -> tuple[type, ...]:
-    from .estimators import FactorMixture, FisherEM, SparseFisherEM
+    from .estimators import BayesianFisherEM, FactorMixture, FisherEM, SparseFisherEM
     from .model_selection.select_variables import SelectDiscriminative
 
-    return FisherEM, SparseFisherEM, FactorMixture, SelectDiscriminative
+    return FisherEM, SparseFisherEM, BayesianFisherEM, FactorMixture, SelectDiscriminative
 
 
 # A dict with this key stands for a data frame in a file: skops has no form for one.

@@ -5,7 +5,8 @@ d), support_ (p) and the other attributes. `fitting` has the plain functions fro
 images use; `prediction` what a fitted estimator says of rows.
 """
 
+from .bayesian import BayesianFisherEM
 from .factor_mixture import FactorMixture
 from .fisher_em import FisherEM, SparseFisherEM
 
-__all__ = ["FactorMixture", "FisherEM", "SparseFisherEM"]
+__all__ = ["BayesianFisherEM", "FactorMixture", "FisherEM", "SparseFisherEM"]

@@ -62,11 +62,13 @@ class FittedFactors:
         }
 
 
-def prepared_rows(table, weights, scale: str, n_jobs, names=None) -> tuple[Problem, np.ndarray | None]:
-    """(rows made ready in their own variables, what their columns were divided by or None)."""
+def prepared_rows(
+    table, weights, scale: str, n_jobs, names=None, ridge: float | str = AUTO_RIDGE
+) -> tuple[Problem, np.ndarray | None]:
+    """(rows made ready, what their columns were divided by or None)."""
 
     def made(rows) -> Problem:
-        return prepare(rows, weights, ridge=AUTO_RIDGE, n_jobs=n_jobs, rescale=in_unit)
+        return prepare(rows, weights, ridge=ridge, n_jobs=n_jobs, rescale=in_unit)
 
     raw = made(table)
     with raw.rows.closed_on_error():

@@ -1,0 +1,224 @@
+"""BayesianFisherEM: Fisher-EM with a prior on the groups' latent means. The mathematics is in `em.bayes_step`."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.public import public
+from ..em.bayes_family import BayesFamily, BayesSolution
+from ..em.bayes_step import BayesParameters, MeansPrior
+from ..em.dlm_family import DLMFamily, DLMSolution, SparseSettings
+from ..em.f_step.step import SPARSE_STEPS, FStep
+from ..em.m_step import LatentParameters
+from ..em.model_choice import Chosen
+from ..em.multistart import Specification, fit
+from ..em.problem import AUTO_RIDGE
+from ..model.criteria import CRITERIA
+from ..model.dlm import resolve
+from ..tables.checking import check_clusters, check_one_of, check_sparsity, check_table, check_weights
+from ..tables.file_table import DEFAULT_MEMORY
+from .factor_fitting import prepared_rows
+from .fisher_em import FisherEM
+from .fitting import RAW, STANDARDISE, Fitted, adopt, warn_unless_converged
+from .prediction import FittedDLM
+
+__all__ = ["BayesianFisherEM"]
+
+
+@public
+class BayesianFisherEM(FittedDLM, BaseEstimator):
+    """Fisher-EM with a normal prior on the groups' latent means, by variational Bayes (Jouvin et al. 2021).
+
+    mu_k ~ N(nu, lambda I) inside the axes: where groups are small or close, their means are drawn together, by as much
+    as the data say (nu and lambda are estimated with the rest). The iterations raise a bound of the marginal likelihood
+    (ELBO) while the axes are held; the F-step finds the axes as in `FisherEM`, dense or sparse.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        The number of groups K < n.
+    model : str, default="DkB"
+        One of the twelve models of `FisherEM`. With a common noise the groups depend on the coordinates inside the axes
+        alone.
+    method : {None, "two-step", "regression", "svd"}, default=None
+        A sparse F-step; None: dense axes.
+    sparsity : float or sequence, default=0.1
+        How sparse the axes are, as in `SparseFisherEM`; without effect for method=None.
+    discriminant, n_axes, init, n_init, max_iter, tol, ridge, variance_floor, random_state, n_jobs, memory
+        As in `FisherEM`.
+    scale : {"none", "standardise"}, default="none"
+        Divide the columns by their standard deviations.
+
+    Attributes
+    ----------
+    elbo_ : float
+        The bound of the log marginal likelihood of the rows; the criteria are made from it.
+    divergence_ : float
+        What the posteriors of the means cost in it: their Kullback-Leibler divergence from the prior.
+    log_likelihood_ : float
+        The bound without that cost: the expected log densities of the rows.
+    latent_means_ : ndarray of shape (K, d)
+        The posterior means of the groups' latent means.
+    latent_spreads_ : ndarray of shape (K, d, d)
+        Their posterior covariances.
+    prior_mean_, prior_variance_ : ndarray of shape (d,), float
+        nu (relative to the centre) and lambda.
+    labels_, loadings_, support_, weights_, means_, covariances_, noise_variances_, n_parameters_, bic_, icl_, aic_, c_
+        As in `FisherEM`; nu and lambda are counted in place of the groups' means.
+    n_iter_, converged_, stop_reason_, history_, starts_
+        As in `FisherEM`; "log_likelihood" in the history is the bound.
+
+    See Also
+    --------
+    FisherEM, SparseFisherEM : The same models without a prior.
+
+    Examples
+    --------
+    >>> from fisherem import BayesianFisherEM, datasets
+    >>> X, _ = datasets.load("wine")
+    >>> model = BayesianFisherEM(3, scale="standardise", random_state=0).fit(X)
+    >>> model.elbo_ < model.log_likelihood_
+    True
+    """
+
+    # What `FisherEM` has as parameters and this has not.
+    means = "latent"
+    noise_factors = 0
+    transformation = "none"
+    stopping = "aitken"
+
+    elbo_: float
+    divergence_: float
+    log_likelihood_: float
+    latent_spreads_: np.ndarray
+    prior_mean_: np.ndarray
+    prior_variance_: float
+
+    def __init__(
+        self,
+        n_clusters=3,
+        *,
+        model="DkB",
+        method=None,
+        sparsity=0.1,
+        discriminant="auto",
+        n_axes=None,
+        init="kmeans",
+        n_init=10,
+        max_iter=200,
+        tol=1e-4,
+        ridge=AUTO_RIDGE,
+        variance_floor=1e-4,
+        random_state=None,
+        n_jobs=None,
+        memory=DEFAULT_MEMORY,
+        scale=RAW,
+    ):
+        self.n_clusters = n_clusters
+        self.model = model
+        self.method = method
+        self.sparsity = sparsity
+        self.discriminant = discriminant
+        self.n_axes = n_axes
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.ridge = ridge
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.scale = scale
+
+    # -- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+
+        X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
+        """
+        self._check_parameters()
+        table = check_table(self, X, reset=True, elsewhere=True)
+        weights = check_weights(sample_weight, table)
+        check_clusters(self.n_clusters, table, weights)
+        spec = self._specification(*table.shape)
+        names = getattr(self, "feature_names_in_", None)
+        problem, scales = prepared_rows(table, weights, self.scale, self.n_jobs, names, self.ridge)
+        with problem.rows.closed_on_error():
+            found, starts = fit(problem, spec)
+            self._adopt(Fitted(problem, Chosen(found, starts, resolve(self.model), []), scales), spec)
+        warn_unless_converged(self, found)
+        return self
+
+    def _plain(self) -> FisherEM:
+        """The estimator without a prior that has the other parameters."""
+        names = (
+            "n_clusters", "model", "discriminant", "n_axes", "init", "n_init", "max_iter", "tol", "ridge",
+            "variance_floor", "random_state", "n_jobs", "memory", "scale",
+        )  # fmt: skip
+        return FisherEM(**{name: getattr(self, name) for name in names})
+
+    def _check_parameters(self) -> None:
+        resolve(self.model)
+        check_one_of("scale", self.scale, (RAW, STANDARDISE))
+        self._plain()._check_parameters()
+        if self.method is not None:
+            check_one_of("method", self.method, SPARSE_STEPS)
+
+    def _specification(self, n: int, p: int) -> Specification:
+        spec = self._plain()._specification(n, p)
+        plain = spec.family
+        assert isinstance(plain, DLMFamily)
+        family = BayesFamily(**{field.name: getattr(plain, field.name) for field in fields(plain)})
+        if self.method is not None and family.d:
+            shares = check_sparsity(self.sparsity, family.d)
+            family = replace(family, sparse=SparseSettings(self.method, shares))
+        return replace(spec, family=family)
+
+    def _adopt(self, fitted: Fitted, spec: Specification) -> None:
+        """Copy a fit into the fitted attributes: the DLM's, the posteriors of the means and the prior."""
+        adopt(self, fitted)
+        problem, solution = fitted.problem, fitted.chosen.fit.solution
+        density = solution.density
+        assert isinstance(density, BayesParameters)
+        assert density.prior is not None
+        assert density.spreads is not None
+        signs = np.sign(np.einsum("pd,pd->d", self.loadings_, FStep.loadings(solution.axes, problem.scatter)))
+        self.latent_spreads_ = density.spreads * signs[:, None] * signs
+        self.prior_mean_, self.prior_variance_ = density.prior.mean * signs, density.prior.variance
+        self.divergence_ = density.price * problem.weight
+        self.elbo_ = self.log_likelihood_
+        self.log_likelihood_ = self.elbo_ + self.divergence_
+        self.n_parameters_ = spec.family.n_parameters(solution, problem.p) + fitted.n_scales
+        for name, criterion in CRITERIA.items():
+            if criterion.of_partition is None:
+                value = criterion(self.elbo_, self.n_parameters_, problem.weight, fitted.chosen.fit.entropy)
+                setattr(self, f"{name}_", value)
+
+    # -- using the fit ---------------------------------------------------------------------------------------------
+
+    def _solution(self) -> DLMSolution:
+        """The fitted parameters as the engine knows them, relative to the centre."""
+        plain = super()._solution()
+        assert isinstance(plain.density, LatentParameters)
+        prior = MeansPrior(self.prior_mean_, self.prior_variance_)
+        density = BayesParameters.with_posteriors(plain.density, self.latent_spreads_, prior, np.inf)
+        return BayesSolution(plain.axes, plain.means, density, overall=plain.overall)
+
+    def criterion(self, name, X, sample_weight=None):
+        """The criterion of that name on X, of the bound; larger is better."""
+        entry = CRITERIA.find(name)
+        if entry.of_partition is not None:
+            return super().criterion(name, X, sample_weight)
+        check_is_fitted(self)
+        n, sums = self._sums(X, sample_weight)
+        return entry(sums.log_likelihood - self.divergence_, self.n_parameters_, n, sums.entropy)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.loadings_.shape[1]
