@@ -34,7 +34,7 @@ PACKAGES = [
 ]
 # The order of the modules inside a package, where it is more than one layer.
 INSIDE = {
-    "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "on_disk", "on_dask"],
+    "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "sparse", "on_disk", "on_dask"],
     "em": [
         "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
         "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes",
@@ -50,17 +50,17 @@ INSIDE = {
     "tables": [
         "errors", "kinds", "masked", "gaps", "parameters", "missing", "cells", "watch", "sources", "readers", "layout",
         "series_matrix", "text", "npy",
-        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "scaling",
+        "zarr_array", "parquet", "whole_files", "streamed_files", "file_table", "dask_table", "sparse_table", "scaling",
         "transposing", "opening", "checking",
     ],
-    "estimators": ["gap_rows", "column_scales", "fitting", "pipelines", "selected", "prediction", "missing", "fisher_em",
+    "estimators": ["gap_rows", "column_scales", "fitting", "pipelines", "describing", "selected", "prediction", "missing", "fisher_em",
         "factor_fitting", "factor_mixture", "bayesian"],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets",
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",
     ],
     "model_selection": [
-        "scoring", "checkpoints", "sparsity_path", "grid", "searching", "merging", "how_many", "search_parameters",
+        "scoring", "checkpoints", "sparsity_path", "grid", "searching", "merging", "how_many", "search_parameters", "search_summary",
         "verdict_search", "search", "search_tables", "select_variables", "stability", "comparison",
     ],
     "model_selection.how_many": [
@@ -68,7 +68,7 @@ INSIDE = {
         "saying", "shortening",
         "gathering",
     ],
-    "plots": ["style", "projection", "variables", "search", "stability", "selection", "merging", "maps"],
+    "plots": ["style", "projection", "variables", "search", "verdict", "stability", "selection", "merging", "maps"],
     "reports": [
         "text", "svg", "pixels", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
         "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "group_words", "heat", "figures",
@@ -83,7 +83,7 @@ INSIDE = {
         "write", "segmentation", "segment",
     ],
     "experiments": [
-        "paper", "plan", "records", "jobs", "methods", "protocols", "written", "reading", "table1", "table2", "table3",
+        "paper", "plan", "records", "jobs", "methods", "protocols", "written", "reading", "table1", "models", "table2", "table3",
         "table4", "figures", "reproduce",
     ],
     "cli": [

@@ -27,6 +27,7 @@ from ..selection.powers import Powers, log_slope
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
+from .describing import Described
 from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM", "FittedMixture"]
@@ -67,6 +68,12 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _for_columns(self, X):
         """(model, table): both with the columns that the model needs of a table that has others, too."""
         return self, X
+
+    def __sklearn_tags__(self):
+        """Sparse rows are welcome: they stay sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _pass(self, table, keep, sample_weight=None):
         """One visit of every row of a checked table: (rows, states with the attributes `keep`, sums)."""
@@ -225,7 +232,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return self.criterion("aic", X, sample_weight)
 
 
-class FittedDLM(FittedMixture):
+class FittedDLM(Described, FittedMixture):
     """What an estimator with the fitted attributes of a DLM can do with rows."""
 
     loadings_: np.ndarray

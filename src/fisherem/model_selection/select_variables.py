@@ -13,6 +13,7 @@ from ..estimators.pipelines import columns_of, last_step, support_on
 from ..tables.checking import check_table, open_rows
 from ..tables.dask_table import DaskTable
 from ..tables.file_table import FileTable
+from ..tables.sparse_table import SparseTable
 
 __all__ = ["SelectDiscriminative"]
 
@@ -57,11 +58,14 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file."""
+        """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file, a sparse
+        matrix for a sparse one."""
         check_is_fitted(self)
         X = open_rows(self, X)
         if isinstance(X, DaskTable):
             return check_table(self, X, reset=False, elsewhere=True).array[:, self.get_support()]
+        if isinstance(X, SparseTable):
+            return check_table(self, X, reset=False, elsewhere=True).matrix[:, np.flatnonzero(self.get_support())]
         if isinstance(X, FileTable):
             checked = check_table(self, X, reset=False, elsewhere=True)
             if isinstance(checked, FileTable):

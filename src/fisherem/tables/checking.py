@@ -1,7 +1,7 @@
 """Checks of the rows that come from outside: one clear error that says what was expected, what came and what to do.
 
-A path, a memory map, a Zarr array, a dask collection, an array or a frame goes in. Out comes an array (n x p) of
-float32 or float64, or, for rows that are not in memory, a `FileTable` or a `DaskTable`.
+A path, a memory map, a Zarr array, a dask collection, a sparse matrix, an array or a frame goes in. Out comes an array
+(n x p) of float32 or float64, or a `FileTable`, a `DaskTable` or a `SparseTable` for rows that stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._utils.wording import count
 from ..rows.finite import check_finite
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
-from .file_table import DEFAULT_MEMORY, FileTable
+from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .kinds import NUMBERS, describe_refused, kind_of
 from .masked import unmasked
 from .opening import is_path, open_table
@@ -33,6 +33,7 @@ from .parameters import (
     check_sparsity,
     named_errors,
 )
+from .sparse_table import SparseTable, is_sparse
 from .streamed_files import open_source
 
 __all__ = [
@@ -72,7 +73,7 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
     if not elsewhere:
         return _check_in_memory(estimator, _loaded(estimator, X), reset)
     opened = open_rows(estimator, X)
-    if isinstance(opened, (DaskTable, FileTable)):
+    if isinstance(opened, (DaskTable, FileTable, SparseTable)):
         return _check_elsewhere(estimator, opened, reset)
     return _check_in_memory(estimator, opened, reset)
 
@@ -91,10 +92,12 @@ def open_rows(estimator, X) -> Any:
     Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`; everything else
     stays as it is.
     """
-    if isinstance(X, (DaskTable, FileTable)):
+    if isinstance(X, (DaskTable, FileTable, SparseTable)):
         return X
     if np.ma.isMaskedArray(X):
         return unmasked(X)
+    if is_sparse(X):
+        return SparseTable(X, parse_memory(_memory(estimator)))
     if is_dask(X):
         table = DaskTable(X)
         _check_numeric(X)
@@ -106,6 +109,11 @@ def open_rows(estimator, X) -> Any:
 
 def _loaded(estimator, X) -> Any:
     """X as something in memory: an array, a frame, or a `FileTable` that fits its budget."""
+    if is_sparse(X) or isinstance(X, SparseTable):
+        raise TypeError(
+            f"{type(estimator).__name__} needs dense rows here, and sparse ones were given: call toarray() on them if "
+            "they are few enough; FisherEM and SparseFisherEM fit and predict on sparse rows as they are"
+        )
     if isinstance(X, DaskTable) or is_dask(X):
         raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
     if np.ma.isMaskedArray(X):
@@ -149,7 +157,7 @@ def _nan_for_na(X: Any) -> Any:
     return X
 
 
-def _check_elsewhere(estimator, table: DaskTable | FileTable, reset: bool) -> Any:
+def _check_elsewhere(estimator, table: DaskTable | FileTable | SparseTable, reset: bool) -> Any:
     """The table, or the array of its rows if they fit: its columns are compared and its rows counted first."""
     limits = _limits(reset)
     p = table.p if isinstance(table, DaskTable) else table.shape[1]
@@ -157,9 +165,11 @@ def _check_elsewhere(estimator, table: DaskTable | FileTable, reset: bool) -> An
     stub = np.zeros((2, p))
     columns = stub if table.names is None else pd.DataFrame(stub, columns=table.names)
     validate_data(estimator, columns, reset=reset, **limits)
-    if reset or isinstance(table, FileTable):  # counting the rows of a dask table may compute it
+    if reset or not isinstance(table, DaskTable):  # counting the rows of a dask table may compute it
         check_rows(len(table), limits["ensure_min_samples"])
-    whole = table.whole() if isinstance(table, FileTable) else None
+    if isinstance(table, DaskTable) or (isinstance(table, SparseTable) and not reset):
+        return table
+    whole = table.whole()
     return table if whole is None else whole
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .dask_table import DaskTable
 from .file_table import FileTable
+from .sparse_table import SparseTable
 
 __all__ = ["bent", "in_unit", "rescaled"]
 
@@ -25,6 +26,8 @@ def bent(table: Any, powers: Any) -> Any:
 
 
 def _changed(table: Any, transformer: Any) -> Any:
+    if isinstance(table, SparseTable) and isinstance(transformer, _Divided):
+        return table.divided(transformer.scales)
     if isinstance(table, FileTable):
         return table.transformed(transformer)
     if isinstance(table, DaskTable):
