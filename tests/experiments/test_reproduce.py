@@ -56,18 +56,19 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
     # one setting of Table 2 is as good as four here
     monkeypatch.setattr(table2, "TABLE_2", {(30, 1.7): TABLE_2[30, 1.7]})
     tables = reproduce(PARTS, tmp_path, quick=True, n_jobs=1, seed=5)
-    assert set(tables) == {"table1", "table2", "table3", "table4"}
+    assert set(tables) == {"table1", "models", "table2", "table3", "table4"}
     page = (tmp_path / "results.md").read_text()
     for name in ("projection-iris.png", "path-iris.png"):
         assert (tmp_path / name).stat().st_size > 5000
         assert f"]({name})" in page
     assert "1 replications with the seeds 5 to 5" in page
-    assert page.count("--seed 5") == 5
+    assert page.count("--seed 5") == 6
     assert all(f"## {title}" in page for title in TITLES.values())
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
     # Table 2: rivals, default call, sparse versions. Table 3: rivals, calls, dense fits, a fixed share with both kinds
     # of means, protocol, reach, search
-    assert len(kept) == (4 + 1 + 3) + 4 + 2 + 1 + 6 + 3 + 3 + 3
+    models = 1 + 1 + 4 + 5  # the plan's, the Bayesian one, Gaussian mixtures, factor models
+    assert len(kept) == (4 + 1 + 3) + 4 + 2 + 1 + 6 + 3 + 3 + 3 + models
     again = reproduce(["table2", "table3"], tmp_path, quick=True, n_jobs=1, seed=5)
     assert (tmp_path / "results.md").read_text() == page  # a call for some parts leaves the others on the page
     pd.testing.assert_frame_equal(again["table2"], tables["table2"])
