@@ -25,6 +25,7 @@ from fisherem import (
     save,
 )
 from fisherem.cli.data import open_for
+from fisherem.cli.options import Source
 from fisherem.persistence import ModelFileError
 from fisherem.rivals import RIVALS
 
@@ -147,6 +148,20 @@ def test_frames_are_kept_wherever_they_are(frame, tmp_path):
     assert inner.estimator_.path_ is path  # saving changes nothing
 
 
+def test_many_names_take_little_room(tmp_path):
+    rng = np.random.default_rng(0)
+    names = ["a\x00", "字;\n", *(f"gene{j}" for j in range(5000))]
+    X = pd.DataFrame(rng.normal(size=(12, len(names))), columns=names)
+    model = SparseFisherEM(2, sparsity=0.5, noise_factors=0, n_init=1, random_state=0).fit(X)
+    path = save(make_pipeline(StandardScaler(), model), tmp_path / "wide.skops")
+    with zipfile.ZipFile(path) as archive:
+        assert archive.getinfo("schema.json").file_size < 200_000  # skops would describe every single name
+    back = load(path)[-1]
+    assert list(back.feature_names_in_) == names
+    assert back.feature_names_in_.dtype == object
+    pd.testing.assert_frame_equal(back.roles_, model.roles_)
+
+
 class Evil:
     def __reduce__(self):
         return (print, ("executed",))
@@ -227,7 +242,7 @@ def test_models_without_posteriors_are_refused_by_the_commands(frame, tmp_path):
     path = save(SparseKMeans(2, bound=2.0, random_state=0).fit(frame), tmp_path / "model.skops")
     frame.to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match="holds a fitted SparseKMeans, which gives no posteriors"):
-        open_for(load(path), tmp_path / "x.csv", None, None, (), "1GB")
+        open_for(load(path), Source(tmp_path / "x.csv"), "1GB")
 
 
 def test_damaged_directories_are_named(frame, tmp_path):

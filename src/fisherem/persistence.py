@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
@@ -29,7 +30,8 @@ from .tables.parameters import check_path
 
 __all__ = ["ModelFileError", "load", "save"]
 
-_FORMAT = 1
+# 2: names and frames as bytes (`_packed`); before that, cell by cell.
+_FORMAT = 2
 # Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
 _OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
 
@@ -46,7 +48,7 @@ def save(model, path) -> Path:
     import skops.io
 
     check_path("path", path)
-    model = _with_packed_frames(getattr(model, "best_estimator_", model))
+    model = _packed(getattr(model, "best_estimator_", model))
     path = Path(path)
     content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
     untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_trusted())
@@ -92,7 +94,7 @@ def load(path):
         )
     _check_type(path, content["model"])
     try:
-        return _with_defaults(_with_frames(content["model"]))
+        return _with_defaults(_unpacked(content["model"]))
     except Exception as error:  # attributes that are not what they were when the file was written
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
 
@@ -127,23 +129,44 @@ def _own_classes() -> tuple[type, ...]:
 
 # A dict with this key stands for a data frame in a file: skops has no form for one.
 _FRAME = "__frame__"
+# A dict with this key stands for text, numbers and gaps in a row. skops would describe every single one: a model of
+# 100,000 named columns took minutes and 200 MB.
+_CELLS = "__cells__"
+_PLAIN = (str, float, int, bool, type(None))
 
 
-def _with_packed_frames(value):
-    """`value` with a dict of columns in place of every data frame in it, such as the path of Clustvarsel."""
+def _packed(value):
+    """`value` with dicts of plain arrays in place of the data frames and the arrays of names that it holds."""
     if isinstance(value, pd.DataFrame):
-        columns = {str(name): value[name].tolist() for name in value}
-        return {_FRAME: columns, "dtypes": [str(d) for d in value.dtypes], "index": value.index.tolist()}
-    return _inside(value, _with_packed_frames)
+        columns = {str(name): _packed_cells(value[name].tolist()) for name in value}
+        return {_FRAME: columns, "dtypes": [str(d) for d in value.dtypes], "index": _packed_cells(value.index.tolist())}
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
+        cells = _packed_cells(value.tolist())
+        return cells if isinstance(cells, dict) else value
+    return _inside(value, _packed)
 
 
-def _with_frames(value):
-    """The opposite of `_with_packed_frames`."""
+def _packed_cells(cells: list):
+    """Text, numbers and gaps as the bytes of their JSON, which gives back exactly these; other cells as they are."""
+    if not all(type(cell) in _PLAIN for cell in cells):
+        return cells
+    return {_CELLS: np.frombuffer(json.dumps(cells).encode(), np.uint8)}
+
+
+def _cells(packed) -> list:
+    return json.loads(packed[_CELLS].tobytes()) if isinstance(packed, dict) else packed
+
+
+def _unpacked(value):
+    """The opposite of `_packed`."""
     if isinstance(value, dict) and _FRAME in value:
+        index = _cells(value["index"])
         columns = zip(value[_FRAME].items(), value["dtypes"], strict=True)
-        series = {name: pd.Series(cells, value["index"], dtype=dtype) for (name, cells), dtype in columns}
-        return pd.DataFrame(series, value["index"])
-    return _inside(value, _with_frames)
+        series = {name: pd.Series(_cells(cells), index, dtype=dtype) for (name, cells), dtype in columns}
+        return pd.DataFrame(series, index)
+    if isinstance(value, dict) and _CELLS in value:
+        return np.array(_cells(value), dtype=object)
+    return _inside(value, _unpacked)
 
 
 def _inside(value, change: Callable):
