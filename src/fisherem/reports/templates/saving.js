@@ -20,7 +20,7 @@
   function download(name, blob) {
     const address = URL.createObjectURL(blob);
     save(name, address);
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    setTimeout(() => URL.revokeObjectURL(address), 60000); // a busy machine may take its time to write the file
   }
 
   // -- tables ----------------------------------------------------------------------------------------------------
