@@ -187,3 +187,57 @@ def test_names_of_neighbouring_arrows_do_not_lie_on_each_other(wine):
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     # in the order of the arrows' tips, moved no further than needed
     assert boxes[0].y0 > boxes[1].y0 > boxes[2].y0
+
+
+def lab(colour):
+    """CIELAB coordinates of a colour, from the definitions of sRGB and the white D65."""
+    from matplotlib.colors import to_rgb
+
+    c = np.array(to_rgb(colour))
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ linear / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_ten_groups_have_ten_colours_and_markers():
+    from itertools import combinations
+
+    from fisherem.plots.style import group_style
+
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) % 10
+    X = rng.normal(size=(300, 12)) + 6 * rng.normal(size=(10, 12))[truth]
+    display = ProjectionDisplay.from_estimator(FisherEM(10, n_init=1, random_state=0).fit(X), X).plot()
+    drawn = [(tuple(points.get_facecolor()[0][:3]), str(points.get_paths()[0].vertices.round(3).tolist()))
+             for points in display.ax_.collections]  # fmt: skip
+    assert len(drawn) == 10
+    assert len({colour for colour, _ in drawn}) == 10
+    assert len({marker for _, marker in drawn}) == 10
+    # about 2 can just be seen; 25 are different colours to anyone who sees them side by side
+    assert min(np.linalg.norm(lab(a) - lab(b)) for (a, _), (b, _) in combinations(drawn, 2)) > 25
+    many = [group_style(k) for k in range(100)]
+    assert len(set(many)) == 100
+    plt.close("all")
+
+
+def test_points_in_the_ellipse_of_another_group_are_explained(wine):
+    X, _ = wine
+    model = FisherEM(3, model="AB", random_state=0, n_init=1).fit(X)
+    display = ProjectionDisplay.from_estimator(model, X)
+    offsets = display.points[:, None] - display.centres
+    inside = np.einsum("nki,kij,nkj->nk", offsets, np.linalg.inv(model.covariances_), offsets) <= 5.991
+    inside[np.arange(len(X)), display.labels] = False
+    assert display.n_strangers == inside.any(axis=1).sum()
+    display.n_strangers = 3
+    assert (
+        "3 rows lie in the ellipse of another group: where ellipses overlap, a row goes to the group that"
+        in display.note
+    )
+    display.n_axes = 4
+    assert display.note.endswith("the groups are also apart along 2 other axes.")
+    assert any(display.note == text.get_text() for text in display.plot().ax_.texts)
+    display.n_strangers = 0
+    assert display.note == "Each ellipse holds 95% of its group in this plane."
+    plt.close("all")

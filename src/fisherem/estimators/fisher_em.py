@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from .._utils.docstrings import with_sections_of
 from .._utils.public import public
 from ..em.dlm_family import DLMFamily, Means, SparseSettings
 from ..em.f_step.dense import DISCRIMINANTS
@@ -188,6 +189,20 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         A record per iteration: log-likelihood, Fisher's criterion, selected variables, events.
     starts_ : list of dict
         A record per start.
+
+    See Also
+    --------
+    SparseFisherEM : The same with the variables that make the groups.
+    ModelSearch : Chooses the number of groups.
+
+    Examples
+    --------
+    >>> from fisherem import FisherEM, datasets
+    >>> X, _ = datasets.load("iris", as_frame=True)
+    >>> model = FisherEM(3, random_state=0).fit(X)
+    >>> model.transform(X).shape[0], model.predict_proba(X).shape
+    (150, (150, 3))
+    >>> model.plot(X)  # doctest: +SKIP
     """
 
     def __init__(
@@ -301,13 +316,12 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
 
 
 @public
+@with_sections_of(FisherEM, "Parameters", "Attributes")
 class SparseFisherEM(FisherEM):
     """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
 
     With the means inside the axes, the default, the groups depend on the selected variables alone: changing any other
     column changes nothing in `predict`, and a table with just the selected columns (by name) is enough for it.
-
-    The parameters from `n_clusters` to `means` are those of `FisherEM`.
 
     Parameters
     ----------
@@ -341,7 +355,7 @@ class SparseFisherEM(FisherEM):
 
     See Also
     --------
-    FisherEM : The dense algorithm, with the other parameters and attributes.
+    FisherEM : The dense algorithm.
     ModelSearch : Chooses the number of groups.
     explain : The same roles for groups that something else made.
 
@@ -351,8 +365,15 @@ class SparseFisherEM(FisherEM):
     >>> X, _ = datasets.load("wine", as_frame=True)
     >>> X = (X - X.mean()) / X.std()
     >>> model = SparseFisherEM(3, random_state=0).fit(X)
-    >>> int(model.support_.sum())
-    5
+    >>> print(model.summary())
+    SparseFisherEM: 3 groups of 178 rows, made by 5 of 13 variables
+      groups      group 1 with 60 rows (34%), group 2 with 70 rows (39%), group 3 with 48 rows (27%)
+      variables   5 of 13: proline, flavanoids, color_intensity, alcohol, malic_acid
+      model       AkB, ...
+      iterations  ..., converged
+    >>> only_five = X.loc[:, model.support_]
+    >>> bool((model.predict(only_five) == model.labels_).all())
+    True
     """
 
     def __init__(

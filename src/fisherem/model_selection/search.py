@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,9 @@ from ..em.model_choice import Chosen
 from ..em.problem import Problem
 from ..estimators import SparseFisherEM
 from ..estimators.column_scales import warn_of_large_columns
+from ..estimators.describing import Summary
 from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_columns, warn_of_empty_groups
-from ..estimators.pipelines import fit_steps, last_step, rows_after, whole_pipeline
+from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
 from ..tables.checking import (
@@ -37,6 +39,7 @@ from ..tables.checking import (
 from .checkpoints import Store, fingerprint
 from .grid import DENSE, Outcome, columns
 from .search_parameters import VERDICT, SearchParameters
+from .search_summary import summary_of
 from .searching import Grid, best_index, in_order, outcomes_of
 from .verdict_search import search_by_verdict
 
@@ -242,6 +245,28 @@ class ModelSearch(
                 key = (o.row["n_clusters"], o.row["model"], o.row["axis_weights"])
                 tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(loadings, axis=1)
         return {key: pd.DataFrame.from_dict(t, orient="index", columns=names) for key, t in tables.items()}
+
+    # -- the result in words and in a picture ----------------------------------------------------------------------
+
+    def summary(self) -> Summary:
+        """The search in a few lines: what was chosen and how sure that is, groups, variables, what to keep in mind.
+
+        It prints as text, and is a small table in a notebook.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return summary_of(self, on_its_rows(self)[0].best_estimator_)
+
+    def plot(self, ax=None):
+        """Draw how the number of groups was chosen: the evidence of a verdict, or the criterion by model.
+
+        Returns a `VerdictDisplay` or a `CriterionDisplay`; of a criterion it is drawn on `ax`. The plane of the groups
+        is ``search.best_estimator_.plot(X)``.
+        """
+        check_is_fitted(self, "best_estimator_")
+        plots = import_module("fisherem.plots")  # pictures come after the search in the flow of the package
+        if self.criterion_ == VERDICT:
+            return plots.VerdictDisplay.from_search(self).plot()
+        return plots.CriterionDisplay.from_search(self).plot(ax)
 
     # -- using the best fit ----------------------------------------------------------------------------------------
 

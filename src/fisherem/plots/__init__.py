@@ -12,6 +12,7 @@ from .search import CriterionDisplay, PathDisplay
 from .selection import SelectionDisplay
 from .stability import StabilityDisplay
 from .variables import LoadingsDisplay, ProfilesDisplay
+from .verdict import VerdictDisplay
 
 __all__ = [
     "CriterionDisplay",
@@ -25,4 +26,5 @@ __all__ = [
     "SpectraDisplay",
     "StabilityDisplay",
     "UncertaintyDisplay",
+    "VerdictDisplay",
 ]

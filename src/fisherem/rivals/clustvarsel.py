@@ -125,38 +125,65 @@ class Clustvarsel(MixtureSelector):
         Covariance shapes, of which every subset takes the best by BIC: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
         VEV, EVV, VVV (mclust's names; its EVE and VVE, which have no closed form, are left out), or scikit-learn's
         "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables, name only a few.
-    max_iter, tol : int and float, default=200 and 1e-5
-        Limits of each EM: iterations, and the change of the log-likelihood relative to its size.
+    max_iter : int, default=200
+        The limit of iterations of each EM.
+    tol : float, default=1e-5
+        The change of the log-likelihood, relative to its size, that ends an EM.
     max_steps : int, default=1000
         The largest number of recorded steps of the search.
-    random_state : None
+    random_state : int, RandomState or None, default=None
         Part of the common interface; nothing is drawn at random.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Processes over candidates, started only where they save time; None means all cores. The result does not depend
         on it.
 
     Attributes
     ----------
-    labels_ : (n,)
-    support_ : (p,) bool
+    labels_ : ndarray of shape (n,)
+        The most probable group of each row, from 0.
+    support_ : ndarray of shape (p,), bool
         The selected variables.
     path_ : DataFrame
         Step, variable, action, bic_difference, accepted, n_selected, shape, reason: a row per step and per candidate
         that was skipped because no mixture could be fitted.
     n_clusters_ : int
+        The number of groups.
     model_ : str
         The covariance shape.
     bic_ : float
         The BIC of the mixture on the selected variables.
     n_iter_ : int
         Iterations of its EM.
-    weights_ : (K,)
-    means_ : (K, m)
+    weights_ : ndarray of shape (K,)
+        The proportions of the groups.
+    means_ : ndarray of shape (K, m)
         Means of the groups in the m selected variables.
-    covariances_ : (K, m, m)
-        Of the rows divided by `unit_`.
+    covariances_ : ndarray of shape (K, m, m)
+        Covariances of the groups, of the rows divided by `unit_`.
     unit_ : float
         1, or the power of two that the rows were divided by because their squares would overflow or vanish.
+
+    See Also
+    --------
+    fisherem.Selvarclust : Names the role of every variable.
+    fisherem.compare : Several methods on one table.
+
+    Notes
+    -----
+    Raftery, A. E. and Dean, N. (2006). Variable selection for model-based clustering. Journal of the American
+    Statistical Association 101, 168-178.
+
+    Examples
+    --------
+    >>> from fisherem import Clustvarsel, datasets
+    >>> X, _ = datasets.load("iris", as_frame=True)
+    >>> model = Clustvarsel(3, models=["EEE", "VVV"], n_jobs=1).fit(X)
+    >>> list(X.columns[~model.support_])
+    ['sepal length (cm)']
+    >>> list(model.path_["variable"][:2])
+    ['petal length (cm)', 'sepal width (cm)']
+    >>> model.predict_proba(X).shape
+    (150, 3)
     """
 
     def __init__(

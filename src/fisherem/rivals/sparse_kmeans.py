@@ -31,7 +31,7 @@ class SparseKMeans(SelectingClusterer):
     Parameters
     ----------
     n_clusters : int, default=3
-        K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
+        The number of groups K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
     bound : float or "permutation", default="permutation"
         The bound s on ``|w|_1``, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
         with those of data whose columns are permuted, on ten bounds evenly spaced on a log scale from 1.2 to
@@ -44,31 +44,58 @@ class SparseKMeans(SelectingClusterer):
         The limit of alternations.
     tol : float, default=1e-4
         Stop when ``|w - previous w|_1 <= tol |previous w|_1``.
-    random_state : int, RandomState or None
-    n_jobs : int or None
+    random_state : int, RandomState or None, default=None
+        The seed of the starts and of the permutations.
+    n_jobs : int or None, default=None
         Processes over permutations, started only where they save time; None means all cores. The result does not
         depend on it.
 
     Attributes
     ----------
-    labels_ : (n,)
-    cluster_centers_ : (K, p)
+    labels_ : ndarray of shape (n,)
+        The group of each row, from 0.
+    cluster_centers_ : ndarray of shape (K, p)
         Means of the groups in all variables.
-    weights_ : (p,)
-    support_ : (p,) bool
+    weights_ : ndarray of shape (p,)
+        The weights w of the variables.
+    support_ : ndarray of shape (p,), bool
         The variables with a weight above 0.
     bound_ : float
         The bound used.
     objective_ : float
-        Of the rows divided by `unit_`.
+        The weighted between-cluster sum of squares, of the rows divided by `unit_`.
     unit_ : float
         1, or the power of two that the rows were divided by because their squares would overflow or vanish.
     history_ : list of dict
         A record (step, objective, n_selected) per half-step; the objective never decreases.
     n_iter_ : int
+        The number of alternations.
     converged_ : bool
+        Whether the weights settled within `max_iter`.
     gap_ : DataFrame
         Bound, objective, gap, standard_error, n_selected, reason; with bound="permutation" only.
+
+    See Also
+    --------
+    fisherem.SparseFisherEM : Selects variables by what separates the groups, whatever their variances.
+    fisherem.compare : Several methods on one table.
+
+    Notes
+    -----
+    Witten, D. M. and Tibshirani, R. (2010). A framework for feature selection in clustering. Journal of the American
+    Statistical Association 105, 713-726.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from fisherem import SparseKMeans, datasets
+    >>> X, _ = datasets.load("iris", as_frame=True)
+    >>> scaled = StandardScaler().set_output(transform="pandas").fit_transform(X)
+    >>> model = SparseKMeans(3, bound=1.3, random_state=0, n_jobs=1).fit(scaled)
+    >>> list(X.columns[model.support_])
+    ['petal length (cm)', 'petal width (cm)']
+    >>> model.transform(scaled).shape
+    (150, 2)
     """
 
     def __init__(

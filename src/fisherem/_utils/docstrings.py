@@ -1,0 +1,40 @@
+"""Docstrings that share sections: a subclass describes what it adds, and its help has the rest, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import TypeVar
+
+__all__ = ["section", "with_sections_of"]
+
+C = TypeVar("C", bound=type)
+# A heading of numpydoc: a line, and one of hyphens under it.
+_HEADING = r"(?m)^{}\n-+\n"
+
+
+def section(doc: str, title: str) -> str:
+    """The entries of a numpydoc section, "" where there is none; `doc` is without its indentation."""
+    found = re.search(_HEADING.format(re.escape(title)), doc)
+    if found is None:
+        return ""
+    rest = doc[found.end() :]
+    following = re.search(_HEADING.format(r"[A-Z][\w ]+"), rest)
+    return rest[: following.start() if following else None].strip("\n")
+
+
+def with_sections_of(parent: type, *titles: str) -> Callable[[C], C]:
+    """Class decorator: the sections of these titles begin with the entries of the parent's."""
+
+    def documented(cls: C) -> C:
+        own, inherited = cleandoc(cls.__doc__ or ""), cleandoc(parent.__doc__ or "")
+        for title in titles:
+            heading = re.search(_HEADING.format(re.escape(title)), own)
+            entries = section(inherited, title)
+            if heading is not None and entries:
+                own = f"{own[: heading.end()]}{entries}\n{own[heading.end() :]}"
+        cls.__doc__ = own
+        return cls
+
+    return documented

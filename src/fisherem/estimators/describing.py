@@ -1,0 +1,134 @@
+"""A fitted estimator in words and in a picture: `summary()` and `plot()`.
+
+In: the fitted attributes. Out: a `Summary`, which prints as a few lines and shows as a table in a notebook; and the
+plane of the groups, drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.wording import column_name, count, group_name, listed
+
+__all__ = ["Described", "Summary", "summary_lines", "warnings_of"]
+
+# Names and groups that a summary lists before it counts the rest: about two lines.
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fit in a few lines.
+
+    `title` is one sentence · `lines` pairs of a word and what there is to say · `warnings` what to keep in mind. It
+    prints as text, and is a small table in a notebook.
+    """
+
+    title: str
+    lines: Sequence[tuple[str, str]]
+    warnings: Sequence[str] = field(default_factory=tuple)
+
+    def __str__(self) -> str:
+        width = max([len(name) for name, _ in self.lines], default=0)
+        lines = [f"  {name.ljust(width)}  {text}" for name, text in self.lines]
+        return "\n".join([self.title, *lines, *(f"  ! {text}" for text in self.warnings)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self.lines
+        )
+        notes = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        return (
+            f"<div><p><b>{escape(self.title)}</b></p><table>{rows}</table>{f'<ul>{notes}</ul>' if notes else ''}</div>"
+        )
+
+
+def summary_lines(model: Any) -> list[tuple[str, str]]:
+    """What there is to say of a fitted estimator: groups, variables, model, how it ended."""
+    sizes = np.bincount(model.labels_, minlength=len(model.weights_))
+    n = max(1, int(sizes.sum()))
+    groups = [f"{group_name(k)} with {count(int(size), 'row')} ({size / n:.0%})" for k, size in enumerate(sizes)]
+    lines = [
+        ("groups", listed(groups, _MOST_LISTED, quoted=False)),
+        ("variables", _selected(model)),
+        ("model", _model(model)),
+    ]
+    if getattr(model, "scale_", "none") != "none":
+        lines.append(("scaling", "columns divided by their standard deviations"))
+    if model.converged_:
+        lines.append(("iterations", f"{model.n_iter_}, converged"))
+    return lines
+
+
+def _model(model: Any) -> str:
+    """The name of the model, and what its noise outside the axes is like; the structure of a mixture of factors."""
+    if not hasattr(model, "noise_factors_"):
+        return str(getattr(model, "model_", getattr(model, "structure", type(model).__name__)))
+    m, p = int(model.noise_factors_), len(model.support_)
+    noise = "of any covariance" if m >= p - 1 else f"with {count(m, 'common factor')}"
+    return f"{model.model_}, noise {noise if m else 'without common factors'}"
+
+
+def _selected(model: Any) -> str:
+    """The selected variables, largest loadings first; "all 13" for a dense fit."""
+    support = np.asarray(model.support_)
+    chosen = np.flatnonzero(support)
+    if len(chosen) == len(support):
+        return f"all {len(support):,}"
+    names = getattr(model, "feature_names_in_", None)
+    size = np.linalg.norm(model.loadings_[chosen], axis=1) if model.loadings_.shape[1] else np.zeros(len(chosen))
+    order = chosen[np.argsort(-size, kind="stable")]
+    shown = [column_name(int(j)) if names is None else str(names[j]) for j in order]
+    return f"{len(chosen):,} of {len(support):,}: {listed(shown, _MOST_LISTED, quoted=False)}" if shown else "none"
+
+
+def warnings_of(model: Any) -> list[str]:
+    """What to keep in mind about a fitted estimator."""
+    found = []
+    if not model.converged_:
+        found.append(f"not converged after {count(int(model.n_iter_), 'iteration')} ({model.stop_reason_})")
+    sizes = np.bincount(model.labels_, minlength=len(model.weights_))
+    if empty := [group_name(int(k)) for k in np.flatnonzero(sizes == 0)]:
+        found.append(f"{listed(empty, quoted=False)} {'has' if len(empty) == 1 else 'have'} no rows: try fewer groups")
+    n, p = len(model.labels_), len(model.support_)
+    if n < p:
+        found.append(
+            f"fewer rows ({n:,}) than variables ({p:,}): almost any grouping can be separated perfectly, so trust only "
+            "what comes back on other rows (fisherem.stability)"
+        )
+    return found
+
+
+class Described:
+    """What a fitted estimator says of itself."""
+
+    def summary(self) -> Summary:
+        """The fit in a few lines: groups and their sizes, selected variables, model, and what to keep in mind.
+
+        It prints as text, and is a small table in a notebook.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        n, p, m = len(model.labels_), len(model.support_), int(np.count_nonzero(model.support_))
+        made = f"{m:,} of {count(p, 'variable')}"
+        title = f"{type(self).__name__}: {count(len(model.weights_), 'group')} of {count(n, 'row')}, made by {made}"
+        return Summary(title, summary_lines(model), warnings_of(model))
+
+    def plot(self, X=None, *, axes=(0, 1), ax=None):
+        """Draw the groups in the plane of two `axes` (from 0), with the rows X (n x p) if they are given.
+
+        Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
+        """
+        # pictures come after estimators in the flow of the package, and matplotlib is imported for them alone
+        display = import_module("fisherem.plots").ProjectionDisplay
+        return display.from_estimator(self, X, axes=axes).plot(ax)
