@@ -28,7 +28,6 @@ from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import Described
-from .describing import Described
 from .selected import needed_names, on_selected
 
 __all__ = ["FittedDLM", "FittedMixture"]
