@@ -60,7 +60,7 @@ INSIDE = {
         "regressions", "stepwise", "clustvarsel", "lasso_ranking", "roles", "selvarclust", "register",
     ],
     "model_selection": [
-        "scoring", "checkpoints", "sparsity_path", "grid", "searching", "merging", "how_many", "search_parameters", "search_summary",
+        "scoring", "checkpoints", "factor_search", "sparsity_path", "grid", "searching", "merging", "how_many", "search_parameters", "search_summary",
         "verdict_search", "search", "search_tables", "select_variables", "stability", "comparison",
     ],
     "model_selection.how_many": [

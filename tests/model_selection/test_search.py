@@ -225,7 +225,7 @@ def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match, monk
 
 
 def test_wrong_kind_of_estimator(simulated):
-    with pytest.raises(TypeError, match="must be a FisherEM or SparseFisherEM; got KMeans"):
+    with pytest.raises(TypeError, match="must be a FisherEM, SparseFisherEM or FactorMixture; got KMeans"):
         ModelSearch(KMeans()).fit(simulated)
     with pytest.raises(AttributeError, match="nonsense"):
         ModelSearch(FisherEM()).nonsense  # noqa: B018

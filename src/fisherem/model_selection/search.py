@@ -37,6 +37,7 @@ from ..tables.checking import (
     open_rows,
 )
 from .checkpoints import Store, fingerprint
+from .factor_search import is_factor_search, search_factors
 from .grid import DENSE, Outcome, columns
 from .search_parameters import VERDICT, SearchParameters
 from .search_summary import summary_of
@@ -108,6 +109,9 @@ class ModelSearch(
         A folder to write each finished fit to; the same call goes on from there.
     progress : bool or "auto", default="auto"
         A bar on standard error; "auto" only in a terminal.
+    n_factors : int, "auto", sequence of these or None, default=None
+        For a `FactorMixture`: numbers of factors to compare; None: the estimator's own. `models` are structures then,
+        and a criterion (BIC by default) chooses among all K x structure x number of factors.
 
     Attributes
     ----------
@@ -151,6 +155,7 @@ class ModelSearch(
         n_jobs=None,
         checkpoint=None,
         progress="auto",
+        n_factors=None,
     ):
         self.estimator = estimator
         self.n_clusters = n_clusters
@@ -168,6 +173,7 @@ class ModelSearch(
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.progress = progress
+        self.n_factors = n_factors
 
     # -- the search ------------------------------------------------------------------------------------------------
 
@@ -321,6 +327,8 @@ def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[P
 
     Sets the search's fitted attributes; returns the prepared rows and the best fit with the states of its rows.
     """
+    if is_factor_search(search):
+        return search_factors(search, table, weights)
     search.criterion_ = search._criterion()
     for K in search._clusters(given=search.criterion_ == VERDICT):
         check_clusters(K, table, weights)

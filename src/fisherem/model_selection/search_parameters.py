@@ -24,6 +24,7 @@ from ..tables.checking import (
     check_path,
     check_sparsity,
 )
+from .factor_search import check_factor_search, is_factor_search
 
 __all__ = ["VERDICT", "SearchParameters"]
 
@@ -52,10 +53,16 @@ class SearchParameters:
     n_jobs: int | None
     checkpoint: Any
     progress: Any
+    n_factors: Any
 
     def _check_parameters(self) -> None:
+        if is_factor_search(self):
+            return check_factor_search(self)
         if not isinstance(self.estimator, FisherEM):
-            raise TypeError(f"estimator must be a FisherEM or SparseFisherEM; got {type(self.estimator).__name__}")
+            kinds = "a FisherEM, SparseFisherEM or FactorMixture"
+            raise TypeError(f"estimator must be {kinds}; got {type(self.estimator).__name__}")
+        if self.n_factors is not None:
+            raise ValueError("n_factors is for a FactorMixture: FisherEM's noise takes noise_factors")
         check_parameters(self.estimator)
         if not isinstance(self.estimator.init, str):
             raise ValueError("init must be a name in a search: given labels fit one number of groups only")
