@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
@@ -37,6 +38,12 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def __init__(self, estimator=None):
         self.estimator = estimator
 
+    def __sklearn_tags__(self):
+        """Sparse rows, if the estimator takes them."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator or SparseFisherEM()).input_tags.sparse
+        return tags
+
     def fit(self, X, y=None, sample_weight=None):
         """Fit a clone of the estimator to the rows of X; `y` is ignored. A file is opened once."""
         X = open_rows(self, X)
@@ -58,8 +65,10 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file, a sparse
-        matrix for a sparse one."""
+        """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file.
+
+        Of a sparse matrix they stay sparse.
+        """
         check_is_fitted(self)
         X = open_rows(self, X)
         if isinstance(X, DaskTable):
