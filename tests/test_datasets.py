@@ -67,3 +67,42 @@ def test_missing_tables_say_where_to_look(monkeypatch, tmp_path):
         datasets.load("zoo")
     with pytest.raises(ValueError, match="unknown data set 'mnist'; choose one of iris, wine"):
         datasets.load("mnist")
+
+
+def test_changs_groups_lie_where_principal_components_do_not_look():
+    X, y = datasets.simulate_chang(40_000, random_state=0)
+    v = 0.95 - 0.05 * np.arange(1, 16)
+    assert y.mean() == pytest.approx(0.2, abs=0.01)
+    np.testing.assert_allclose(X[y == 0].mean(axis=0), 0.5 * v, atol=0.03)
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), 1.5 * v, atol=0.05)
+    within = np.cov(X[y == 0].T)
+    assert within[0, 1] == pytest.approx(-0.13 * 0.81, abs=0.02)
+    assert within[0, 14] == pytest.approx(0.13 * 0.45, abs=0.02)
+    np.testing.assert_allclose(np.diag(within), 1, atol=0.03)
+    # the difference of the groups lies along the first and the last component, which is Chang's point
+    vectors = np.linalg.eigh(np.cov(X.T))[1]
+    shares = (vectors.T @ (v / np.linalg.norm(v))) ** 2
+    assert shares[[0, -1]].sum() > 0.95
+    assert shares[0] > 0.08
+    again, _ = datasets.simulate_chang(40_000, random_state=0)
+    np.testing.assert_array_equal(again, X)
+
+
+def test_rotated_groups_lie_in_their_plane():
+    drawn = datasets.simulate_rotated(20_000, p=10, noise=0.25, random_state=1)
+    np.testing.assert_allclose(np.bincount(drawn.y), [8000, 6000, 6000])
+    np.testing.assert_allclose(drawn.loadings.T @ drawn.loadings, np.eye(2), atol=1e-12)
+    inside = drawn.X @ drawn.loadings
+    for k in range(3):
+        np.testing.assert_allclose(inside[drawn.y == k].mean(axis=0), [2.5 * k, 0], atol=0.06)
+        np.testing.assert_allclose(np.cov(inside[drawn.y == k].T), [[1.5, 0.75], [0.75, 0.45]], atol=0.1)
+    outside = drawn.X - inside @ drawn.loadings.T
+    assert (outside**2).sum(axis=1).mean() == pytest.approx(8 * 0.25, rel=0.02)
+    with pytest.raises(ValueError, match="p must be at least 3"):
+        datasets.simulate_rotated(p=2)
+
+
+def test_decibels_are_those_of_the_latent_variance():
+    loud = datasets.simulate_snr(4000, p=12, snr=10, random_state=0)
+    rest = loud.X - loud.X @ loud.loadings @ loud.loadings.T
+    assert 10 * np.log10(1.95 / ((rest**2).sum(axis=1).mean() / 10)) == pytest.approx(10, abs=0.2)

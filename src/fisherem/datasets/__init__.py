@@ -3,6 +3,8 @@
     load(name)                    a table by name                         -> X (n x p), y (n)
     simulate, simulate_roles      the paper's simulation; variable roles  -> X (n x p), y (n) [, roles (p)]
     simulate_dlm(model)           a draw from one of the models           -> DLMSample with its parameters
+    simulate_chang                two groups that principal components hide -> X (n x 15), y (n)
+    simulate_rotated, simulate_snr  three groups in a turned plane        -> RotatedSample with its axes
     mars_like()                   a made-up scene of Mars                 -> Scene: a cube, its classes, its features
 
 iris and wine come with scikit-learn; the paper's other tables are read from the folder that FISHEREM_DATA names. The
@@ -10,7 +12,17 @@ classes y are for scoring only: no fit sees them.
 """
 
 from .scene import Scene, mars_like
-from .simulations import simulate, simulate_dlm, simulate_roles
+from .simulations import (
+    simulate,
+    simulate_chang,
+    simulate_dlm,
+    simulate_roles,
+    simulate_rotated,
+    simulate_snr,
+)
 from .tables import NAMES, load
 
-__all__ = ["NAMES", "Scene", "load", "mars_like", "simulate", "simulate_dlm", "simulate_roles"]
+__all__ = [
+    "NAMES", "Scene", "load", "mars_like", "simulate", "simulate_chang", "simulate_dlm", "simulate_roles",
+    "simulate_rotated", "simulate_snr",
+]  # fmt: skip

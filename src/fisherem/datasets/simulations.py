@@ -1,4 +1,5 @@
-"""Data with known truth: the simulation of section 4.1, and draws from each of the twelve models."""
+"""Data with known truth: the simulation of section 4.1, draws from each of the twelve models, and those of the
+Bayesian Fisher-EM's paper."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ from sklearn.utils import check_random_state
 
 from ..model.dlm import resolve
 
-__all__ = ["DLMSample", "simulate", "simulate_dlm", "simulate_roles"]
+__all__ = [
+    "DLMSample", "RotatedSample", "simulate", "simulate_chang", "simulate_dlm", "simulate_roles", "simulate_rotated",
+    "simulate_snr",
+]  # fmt: skip
+
+# The trace of the latent covariance of the rotated simulations: the signal that decibels are relative to.
+_SIGNAL = 1.95
 
 
 def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
@@ -83,3 +90,55 @@ def simulate_roles(n=400, *, separation=2.0, random_state=None):
     U = np.array([0.0, 1.0, -1.0, 2.0]) + S[:, :2] @ coefficients + rng.normal(size=(n, 4))
     W = np.array([0.0, 0.5, 1.0, 1.5, 2.0]) + rng.normal(size=(n, 5)) * np.array([1.0, 0.9, 0.8, 0.7, 0.6])
     return np.column_stack([S, U, W]), y, np.array(["S"] * 3 + ["U"] * 4 + ["W"] * 5)
+
+
+def simulate_chang(n=300, *, random_state=None):
+    """Two groups in 15 variables that the leading principal components do not show (Chang 1983).
+
+    Group 1 has a fifth of the rows; the means are 0.5 v and 1.5 v with v_j = 0.95 - 0.05 j for j = 1 ... 15, and both
+    groups have unit variances and the covariances -0.13 f_i f_j with f = -0.9 for the first eight variables and 0.5 for
+    the others. Returns X (n x 15) and y (n).
+    """
+    rng = check_random_state(random_state)
+    direction = 0.95 - 0.05 * np.arange(1, 16)
+    f = np.repeat([-0.9, 0.5], [8, 7])
+    covariance = -0.13 * np.outer(f, f)
+    np.fill_diagonal(covariance, 1.0)
+    y = (rng.uniform(size=n) < 0.2).astype(int)
+    X = rng.normal(size=(n, 15)) @ np.linalg.cholesky(covariance).T
+    return X + (0.5 + y)[:, None] * direction, y
+
+
+@dataclass(frozen=True)
+class RotatedSample:
+    """Rows X (n x p), groups y (n), and the two axes (p x 2) that the groups lie in."""
+
+    X: np.ndarray
+    y: np.ndarray
+    loadings: np.ndarray
+
+
+def simulate_rotated(n=300, *, p=50, noise=1.0, random_state=None) -> RotatedSample:
+    """Three long parallel groups in a plane, turned at random in p variables with spherical noise beside it.
+
+    Section 4.2 of the Bayesian Fisher-EM's paper: shares 0.4, 0.3 and 0.3, latent means (0, 0), (2.5, 0) and (5, 0), a
+    common covariance (1.5, 0.75; 0.75, 0.45), and noise of variance `noise` in the other p - 2 directions.
+    """
+    if p < 3:
+        raise ValueError(f"p must be at least 3, as the groups lie in a plane; got {p}")
+    rng = check_random_state(random_state)
+    sizes = [n - 2 * round(0.3 * n), round(0.3 * n), round(0.3 * n)]
+    y = rng.permutation(np.repeat(np.arange(3), sizes))
+    root = np.linalg.cholesky(np.array([[1.5, 0.75], [0.75, 0.45]]))
+    inside = rng.normal(size=(n, 2)) @ root.T + 2.5 * np.outer(y, [1.0, 0.0])
+    turn = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    rest = np.sqrt(noise) * rng.normal(size=(n, p - 2))
+    return RotatedSample(np.column_stack([inside, rest]) @ turn.T, y, turn[:, :2])
+
+
+def simulate_snr(n=300, *, p=150, snr=3.0, random_state=None) -> RotatedSample:
+    """The same with the noise by its signal-to-noise ratio in decibels: section 4.3 of that paper.
+
+    snr = 10 log10(1.95 / noise), with 1.95 the trace of the covariance inside the plane.
+    """
+    return simulate_rotated(n, p=p, noise=_SIGNAL / 10 ** (snr / 10), random_state=random_state)

@@ -102,12 +102,16 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
             parts = [
                 _bold(cell(r["accuracy"]), r["accuracy"] == best["accuracy"][r["data"]]),
                 _bold(cell(r["bic"], digits=0), r["bic"] == best["bic"][r["data"]]),
-                f"{r['seconds']:.2g} s",
+                _seconds(r["seconds"]),
             ]
             text = " · ".join(parts)
         columns.setdefault(str(r["data"]), {})[str(r["model"])] = text
     frame = pd.DataFrame(columns)
     return frame.reset_index(names="model")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
 
 
 def _bold(text: str, yes: bool) -> str:

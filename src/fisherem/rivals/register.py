@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
 from .._utils.register import Register
+from ..estimators import BayesianFisherEM, FactorMixture
 from .clustvarsel import Clustvarsel
 from .selvarclust import Selvarclust
 from .sparse_kmeans import SparseKMeans
@@ -32,6 +33,11 @@ class Rival:
     reproduced: bool = True  # whether `fisherem reproduce` runs it beside the paper's methods
 
 
+def _factor_mixture(structure: str) -> Callable[[int, Any], Any]:
+    """As many factors as Fisher-EM has axes, K - 1."""
+    return lambda K, seed: FactorMixture(K, max(1, K - 1), structure=structure, random_state=seed)
+
+
 RIVALS: Register[Rival] = Register("rival")
 for _rival in (
     # Ten starts for k-means and the mixture, as for FisherEM.
@@ -47,6 +53,9 @@ for _rival in (
         Selvarclust,
         "Selvarclust",
     ),
+    # The other models of the paper's Table 1, and the Bayesian one: `fisherem reproduce models` runs them.
+    Rival("BayesianFisherEM", lambda K, seed: BayesianFisherEM(K, random_state=seed), reproduced=False),
+    *(Rival(name, _factor_mixture(name), reproduced=False) for name in ("MFA", "PPCA", "CUU", "MCFA", "MCUFSA")),
 ):
     RIVALS.add(_rival.name, _rival)
 RIVALS.seal()
