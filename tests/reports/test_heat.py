@@ -7,8 +7,9 @@ import re
 import numpy as np
 from PIL import Image
 
-from fisherem import FisherEM
-from fisherem.reports.heat import HALF, RANGE
+from fisherem import FisherEM, SparseFisherEM
+from fisherem.reports.heat import HALF, MISSING, RANGE
+from fisherem.reports.page_rows import page_rows
 from fisherem.reports.pixels import colour_scale, indexed_png
 from fisherem.reports.table import render
 from fisherem.reports.table_content import build
@@ -83,3 +84,24 @@ def test_many_rows_and_variables_are_thinned_and_the_page_says_so(blobs):
 
 def test_one_group_has_none(wines):
     assert build(FisherEM(1).fit(wines[0]), wines[0]).heat is None
+
+
+def test_missing_cells_are_grey_and_left_out_of_every_mean(wines):
+    X = wines[0].copy()
+    gaps = np.random.default_rng(0).random(X.shape) < 0.05
+    X = X.mask(gaps)
+    model = SparseFisherEM(3, random_state=0, n_init=1).fit(X)
+    labels = model.predict(X)
+    content = build(model, X)
+    heat = content.heat
+    missing = gaps[np.ix_(content.points.rows[heat.places], heat.indices)].T
+    np.testing.assert_array_equal(heat.levels == MISSING, missing)
+    moments = page_rows(model, X).moments(labels, 3)
+    np.testing.assert_allclose(moments.means, X.groupby(labels).mean())
+    np.testing.assert_allclose(moments.deviation, X.std(ddof=0))
+    assert moments.n_missing == gaps.sum()
+    first = content.variables[0]
+    np.testing.assert_allclose(first.quantiles[:, 2], X[first.name].groupby(labels).median())
+    text = Reader(render(content)).all_text
+    assert "grey cells are missing" in text
+    assert f"{gaps.sum()} cells ({100 * gaps.mean():.1f}%) are missing: pictures and means are of the others." in text

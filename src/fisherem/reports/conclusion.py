@@ -147,6 +147,13 @@ def _of_the_stability(c: Content) -> Iterator[str]:
         )
 
 
+def _of_missing_cells(c: Content) -> Iterator[str]:
+    if c.n_missing:
+        share = number(100 * c.n_missing / (c.n * c.p), 1)
+        cells = f"{count(c.n_missing, 'cell')} ({share}%) {'are' if c.n_missing > 1 else 'is'} missing"
+        yield f"{cells}: pictures and means are of the others."
+
+
 def _of_the_rows(c: Content) -> Iterator[str]:
     if c.n_fitted != c.n:
         yield f"The page shows {integer(c.n)} rows; the model was fitted to {integer(c.n_fitted)} others."
@@ -155,5 +162,5 @@ def _of_the_rows(c: Content) -> Iterator[str]:
 # In the order in which they matter.
 _CAVEATS: tuple[Callable[[Content], Iterator[str]], ...] = (
     _not_converged, _no_better_than_one, _of_the_posteriors, _of_the_verdict, _of_the_number, _of_the_search,
-    _of_small_groups, _of_the_stability, _of_the_rows,
+    _of_small_groups, _of_the_stability, _of_missing_cells, _of_the_rows,
 )  # fmt: skip

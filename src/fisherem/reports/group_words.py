@@ -54,7 +54,7 @@ def effects(moments: Moments) -> np.ndarray:
 
     0 for constant variables, and for a group that has no rows or all of them.
     """
-    n, counts = moments.counts.sum(), moments.counts[:, None]
+    n, counts = moments.observed.sum(axis=0), moments.observed
     rest = n - counts
     away = n * np.nan_to_num(moments.means - moments.mean) / np.maximum(rest, 1)
     within = moments.deviation * np.sqrt(np.clip(1 - moments.between, _LEAST_DEVIATION**2, 1))

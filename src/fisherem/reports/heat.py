@@ -10,20 +10,22 @@ from .page_rows import Moments, PageRows
 from .rows import Points, stratified
 from .variables import Variable
 
-__all__ = ["HALF", "RANGE", "HeatMap", "heat_map"]
+__all__ = ["HALF", "MISSING", "RANGE", "HeatMap", "heat_map"]
 
 # Rows across: a wide page has about as many pixels. Variables down: two screens; names stay legible.
 _MAX_ROWS = 720
 _MAX_VARIABLES = 60
 # Values are cut at this many standard deviations from the overall mean: hardly a value of a bell curve lies beyond.
 RANGE = 2.5
+# The level of a missing cell, after those of values.
+MISSING = 31
 # Levels on each side of 0. Steps of a sixth of a deviation are the finest that the eye tells apart.
 HALF = 15
 
 
 @dataclass
 class HeatMap:
-    """`levels` (v x m) from 0 to 30, 15 at the overall mean, of v variables in m rows.
+    """`levels` (v x m) from 0 to 30, 15 at the overall mean and 31 where a cell is missing, of v variables in m rows.
 
     `places` (m) say where the rows stand in the page's list of rows; they are ordered by group and inside a group along
     the first axis. `groups` (m) are their groups. `indices` (v) are the variables' numbers in the table (from 0), with
@@ -37,6 +39,11 @@ class HeatMap:
     names: list[str]
     n_variables: int
     n_rows: int
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a cell that is shown is missing."""
+        return bool((self.levels == MISSING).any())
 
 
 def heat_map(X: PageRows, moments: Moments, points: Points, listed: list[Variable], n_selected: int) -> HeatMap | None:
@@ -68,7 +75,6 @@ def _by_group(indices: list[int], moments: Moments) -> list[int]:
 
 
 def _levels(values: np.ndarray, j: int, moments: Moments) -> np.ndarray:
-    if moments.constant[j]:
-        return np.full(len(values), HALF, np.uint8)
-    z = (values - moments.mean[j]) / moments.deviation[j]
-    return np.round(np.clip(z / RANGE, -1, 1) * HALF + HALF).astype(np.uint8)
+    z = np.zeros(len(values)) if moments.constant[j] else (values - moments.mean[j]) / moments.deviation[j]
+    levels = np.round(np.clip(np.nan_to_num(z) / RANGE, -1, 1) * HALF + HALF)
+    return np.where(np.isnan(values), MISSING, levels).astype(np.uint8)

@@ -31,13 +31,19 @@ def page_rows(model: FisherEM, X: Any) -> PageRows:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of the n rows of a page: `counts` (K) of the groups, `mean` and `deviation` (p) of each column, and `means`
-    (K x p) of the groups' rows, NaN for a group without rows."""
+    """Of the n rows of a page: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing, `mean`
+    and `deviation` (p) of each column, and `means` (K x p) of the groups' rows, NaN for a group without rows."""
 
     counts: np.ndarray
+    observed: np.ndarray
     mean: np.ndarray
     deviation: np.ndarray
     means: np.ndarray
+
+    @property
+    def n_missing(self) -> int:
+        """How many cells are missing."""
+        return int(self.counts.sum() * self.observed.shape[1] - self.observed.sum())
 
     @property
     def constant(self) -> np.ndarray:
@@ -47,8 +53,8 @@ class Moments:
     @property
     def between(self) -> np.ndarray:
         """The share (p) of each column's variance that lies between the groups."""
-        squares = self.counts[:, None] * (np.nan_to_num(self.means - self.mean)) ** 2
-        total = self.counts.sum() * self.deviation**2
+        squares = self.observed * (np.nan_to_num(self.means - self.mean)) ** 2
+        total = self.observed.sum(axis=0) * self.deviation**2
         return np.divide(squares.sum(axis=0), total, out=np.zeros_like(total), where=~self.constant)
 
 
@@ -87,20 +93,22 @@ class PageRows:
         return max(1, self._table.memory // (_COLUMN_SHARE * column))
 
     def moments(self, group: np.ndarray, K: int) -> Moments:
-        """Means and deviations of the columns, overall and by `group` (n, from 0).
+        """Means and deviations of the columns, overall and by `group` (n, from 0), over the cells that are there.
 
         In two passes: differences of squares would cancel.
         """
-        n, p = self.shape
-        sums, start = np.zeros((K, p)), 0
-        counts = np.bincount(group, minlength=K)
+        p, start = self.shape[1], 0
+        sums, observed = np.zeros((K, p)), np.zeros((K, p))
         for rows in self.blocks():
-            member = group[start : start + len(rows)] == np.arange(K)[:, None]
-            sums += member.astype(float) @ np.asarray(rows, float)
+            member = (group[start : start + len(rows)] == np.arange(K)[:, None]).astype(float)
+            gaps = np.isnan(rows)
+            sums += member @ np.where(gaps, 0.0, rows)
+            observed += member @ ~gaps if gaps.any() else member.sum(axis=1)[:, None]
             start += len(rows)
-        mean = sums.sum(axis=0) / n
+        seen = np.maximum(observed.sum(axis=0), 1)
+        mean = sums.sum(axis=0) / seen
         square = np.zeros(p)
         for rows in self.blocks():
-            square += ((np.asarray(rows, float) - mean) ** 2).sum(axis=0)
-        means = np.divide(sums, counts[:, None], out=np.full((K, p), np.nan), where=counts[:, None] > 0)
-        return Moments(counts, mean, np.sqrt(square / n), means)
+            square += np.nan_to_num((np.asarray(rows, float) - mean) ** 2).sum(axis=0)
+        means = np.divide(sums, observed, out=np.full((K, p), np.nan), where=observed > 0)
+        return Moments(np.bincount(group, minlength=K), observed, mean, np.sqrt(square / seen), means)

@@ -35,7 +35,8 @@ class Content:
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
     axes that are shown. `made_by_selected` says whether the groups depend on the selected variables alone, `given`
     whether the groups were given rather than found, and `value` is C(K, S), None for a fit that does not know it.
-    `support` (p) are the selected variables, and `n_fitted` the number of rows that the model was fitted to.
+    `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, and
+    `n_missing` the number of cells that are missing.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Content:
     n_selected: int
     support: np.ndarray
     n_fitted: int
+    n_missing: int
     model: str
     converged: bool
     facts: list[tuple[str, str]]
@@ -110,6 +112,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         p=p,
         K=K,
         d=d,
+        n_missing=moments.n_missing,
         notes=inputs.note_list(notes),
         **_of_the_fit(fitted, search, n, p),
         **_subspace(fitted, coordinates.shape[1]),

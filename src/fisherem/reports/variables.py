@@ -78,7 +78,8 @@ def variables(model, X: PageRows, group: np.ndarray, names: list[str]) -> list[V
 def _quantiles(column: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
     column = np.asarray(column, float)
     empty = np.full(len(QUANTILES), np.nan)
-    return np.array([np.quantile(column[rows], QUANTILES) if len(rows) else empty for rows in members])
+    observed = [column[rows][~np.isnan(column[rows])] for rows in members]
+    return np.array([np.quantile(values, QUANTILES) if len(values) else empty for values in observed])
 
 
 def profile(model, moments: Moments, names: list[str]) -> Profile:

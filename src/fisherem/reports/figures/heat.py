@@ -17,6 +17,8 @@ __all__ = ["heat_figure", "heat_scale"]
 _ROW, _STRIP, _GAP = 18, 20, 4
 # A group narrower than this has no room for its mark.
 _ROOM = 12
+# A missing cell, and on a dark page its inverse.
+_GREY = "#bdbdbd"
 # Red is high and blue is low, also for readers who cannot tell red from green.
 _SCALE = "RdBu_r"
 
@@ -25,7 +27,7 @@ def heat_figure(heat: HeatMap) -> str:
     """The heat map at both widths. The cells are one picture, which both show."""
     v, m = heat.levels.shape
     cells = element(
-        "image", id="heat-cells", href=indexed_png(heat.levels, heat_scale()), width=m, height=v,
+        "image", id="heat-cells", href=indexed_png(heat.levels, [*heat_scale(), _GREY]), width=m, height=v,
         preserveAspectRatio="none", class_="cells",
     )  # fmt: skip
     hidden = element("svg", element("defs", cells), width=0, height=0, class_="definitions", aria_hidden="true")

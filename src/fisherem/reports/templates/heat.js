@@ -7,7 +7,12 @@
   const FIRST = "A".charCodeAt(0);
   const MIDDLE = 15; // the level of the overall mean
 
-  const valueAt = (line, column) => ((heat.levels[line].charCodeAt(column) - FIRST - MIDDLE) * heat.unit).toFixed(1);
+  function valueAt(line, column) {
+    const level = heat.levels[line].charCodeAt(column) - FIRST;
+    if (level > 2 * MIDDLE) return "missing";
+    const away = ((level - MIDDLE) * heat.unit).toFixed(1).replace("-", "−");
+    return `${away} standard deviations from the mean`;
+  }
 
   figure.querySelectorAll("svg.heat").forEach((svg) => {
     const area = svg.querySelector(".area"), names = [...svg.querySelectorAll(".pick")];
@@ -28,7 +33,7 @@
       Page.showTip(tip, figure, event.clientX - around.left, event.clientY - around.top, [
         data.names[at.variable],
         `${data.ids[at.row]}, ${data.groups[data.group[at.row]].name}`,
-        `${valueAt(at.line, at.column).replace("-", "−")} standard deviations from the mean`,
+        valueAt(at.line, at.column),
       ]);
     });
     area.addEventListener("pointerleave", () => { tip.hidden = true; });
