@@ -12,11 +12,12 @@ import pandas as pd
 from ..estimators import FisherEM
 from ..tables.checking import check_table
 from ..tables.dask_table import is_dask
+from ..tables.sparse_table import SparseTable
 
 __all__ = ["Moments", "PageRows", "page_rows"]
 
-# Rows per block when moments are computed: a block of 50 float64 columns stays below 4 MB.
-_BLOCK = 10_000
+# Cells per block when moments are computed: 4 MB of float64.
+_BLOCK = 500_000
 # The share of the budget that columns of a file may take while their quantiles are computed.
 _COLUMN_SHARE = 4
 
@@ -71,9 +72,10 @@ class PageRows:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The rows in blocks, in their order."""
-        if self._in_memory:
-            for start in range(0, self.shape[0], _BLOCK):
-                yield self._table[start : start + _BLOCK]
+        if self._in_memory or isinstance(self._table, SparseTable):
+            step = max(1, _BLOCK // self.shape[1])
+            for start in range(0, self.shape[0], step):
+                yield self._table[start : start + step]
         else:
             for _, rows in self._table.blocks():
                 yield rows
@@ -85,6 +87,8 @@ class PageRows:
             part = list(wanted[start : start + step])
             if self._in_memory:
                 yield from (self._table[:, j] for j in part)
+            elif isinstance(self._table, SparseTable):
+                yield from self._table.matrix[:, part].toarray().T
             else:
                 yield from np.concatenate([rows for _, rows in self._table.select(part).blocks()]).T
 
