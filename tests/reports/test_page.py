@@ -217,7 +217,7 @@ def test_constant_columns(wines):
 
 
 def test_wide_data_show_the_selected_variables_and_the_strongest_others(blobs):
-    X, _ = blobs(60, 3, 20_000)
+    X, _ = blobs(60, 3, 5000)
     model = SparseFisherEM(3, sparsity=0.2, method="svd", random_state=0, n_init=1).fit(X)
     content = build(model, X)
     profile, support = content.profile, model.support_
