@@ -17,7 +17,7 @@ from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .family import Family, Phase, Solution, Step
 from .kernels import GroupSums
 from .m_step import LatentParameters, Parameters, m_step
-from .noise_metric import NoiseMetric, factor_numbers, factor_values, fewest_factors, metric_of
+from .noise_metric import NoiseMetric, metric_of
 from .placing import FullMeans, LatentMeans, LatentMoments
 from .problem import Problem
 from .scatter import DenseScatter
@@ -71,12 +71,11 @@ class DLMFamily(Family):
     subset: Subset | None = None
     frozen: Axes | None = None  # axes that are given
     n_factors: int = 0  # of the noise
-    adaptive_factors: bool = False  # ... or as many as the partition that a run starts from asks for
 
     @property
     def rounds(self) -> int:
         """How often the metric of the noise is found again from the partition that the last one led to, at most."""
-        return _METRIC_ROUNDS if self.n_factors or self.adaptive_factors else 1
+        return _METRIC_ROUNDS if self.n_factors else 1
 
     def begin(self, problem: Problem) -> DLMStep:
         """F- and M-steps with an empty memory."""
@@ -84,7 +83,7 @@ class DLMFamily(Family):
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
         """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
-        if (self.n_factors or self.adaptive_factors) and problem.metric is None:
+        if self.n_factors and problem.metric is None:
             problem = problem.in_metric(self._metric(problem, states), states)
         if self.n_clusters == 1 or self.frozen is not None:
             return problem, self
@@ -102,21 +101,13 @@ class DLMFamily(Family):
 
     def _metric(self, problem: Problem, states: Any) -> NoiseMetric | None:
         """The metric of the noise outside the axes that these groups have without one."""
-        there, plain = replace(self, n_factors=0, adaptive_factors=False).adapt(problem, states)
+        there, plain = replace(self, n_factors=0).adapt(problem, states)
         weights, means, _ = between_of(there, states)
         if (weights <= 0).any():
             return None  # the loop says which group has no rows
         between = Between.of(weights, means, there.mean, there.scatter)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
-        m = self._factors_of(problem, W) if self.adaptive_factors else self.n_factors
-        return metric_of(W, m, problem.n_varying) if m else None
-
-    def _factors_of(self, problem: Problem, W: np.ndarray) -> int:
-        """The number of factors that BIC names for a covariance within the groups."""
-        n, p = problem.weight, problem.n_varying
-        e = np.maximum(np.linalg.eigvalsh(W)[::-1], 0)
-        floor = self.variance_floor * problem.floor_unit
-        return fewest_factors(factor_values(e, n, p, factor_numbers(n, p, full=False), floor))
+        return metric_of(W, self.n_factors, problem.n_varying)
 
     def _with_scatter(self, problem: Problem, states: Any) -> Subset:
         assert self.subset is not None

@@ -1,8 +1,8 @@
 """Tables with missing cells made ready: completed by conditional means, with the covariances that these hide.
 
-A completed table is what starts, k-means and the selection of variables see. Its covariance S is the expected one:
-that of the completed rows and the mean conditional covariance of their missing cells, the *correction*. The E-step
-never sees completed cells (`gap_expectation`).
+A completed table is what starts, k-means and the choice of a model, of factors and of variables see. Its covariance S
+is the expected one: that of the completed rows and the mean conditional covariance of their missing cells, the
+*correction*. The fit itself is *exact*: its E-step sees the observed cells alone (`gap_expectation`).
 
 Completions know the groups by their posteriors alone, one group to begin with: the means of the groups are free in
 every variable, and their common covariance has factors. That is the model behind Fisher's criterion and C(K, S), so S
@@ -24,7 +24,7 @@ from .gap_patterns import GapMixture, Patterns
 from .noise_metric import NoiseMetric, factor_numbers, factor_values, fewest_factors
 from .problem import Problem, prepare, unit_for
 
-__all__ = ["Gaps", "complete", "complete_first", "complete_with", "conditional_of", "filled", "mixture_of"]
+__all__ = ["Gaps", "Observed", "complete_first", "complete_with", "conditional_of", "exact", "filled", "mixture_of"]
 
 # The smallest number that has this share of what BIC gains is taken. More of them impute better and cluster worse: with
 # any covariance, 20% of wine27's cells came back worse than by their means.
@@ -39,11 +39,12 @@ _LEAST_REST = 1e-6
 
 @dataclass(frozen=True)
 class Gaps:
-    """What a problem knows of its missing cells: the rows as they were given, and the correction of S."""
+    """What a problem knows of its missing cells."""
 
-    table: Any  # n x p, NaN where cells are missing
-    rows: GapRows  # relative to the problem's centre
-    correction: np.ndarray  # p x p, or (for n <= p) its diagonal (p)
+    observed: Observed  # the rows as they were given
+    rows: GapRows  # the same relative to the problem's centre
+    correction: np.ndarray  # of S: p x p, or (for n <= p) its diagonal (p)
+    exact: bool = False  # whether the E-step looks at the observed cells alone, not at completed ones
     seen: dict[bytes, Problem] = field(default_factory=dict, repr=False)  # completions with groups, the last few
 
     def __getstate__(self):
@@ -97,41 +98,46 @@ def _correction(conditional: Conditional, wide: bool) -> np.ndarray:
     return (out + out.T) / (2 * weight)
 
 
-def _keep_constants(table: np.ndarray, weights: np.ndarray | None, completed: np.ndarray, correction: np.ndarray):
-    """Columns whose observed cells (of rows that count) have one value stay constant when they are completed."""
-    counting = table if weights is None else table[weights > 0]
-    least = np.nanmin(counting, axis=0)
-    for j in np.flatnonzero(least == np.nanmax(counting, axis=0)):
-        completed[np.isnan(table[:, j]), j] = least[j]
-        correction[j] = 0.0
-        if correction.ndim == 2:
-            correction[:, j] = 0.0
-
-
 def _is_wide(table, weights: np.ndarray | None) -> bool:
     n = len(table) if weights is None else int(np.count_nonzero(weights))
     return n <= table.shape[1]
 
 
-def _prepared(
-    table: np.ndarray,
-    conditional: Conditional,
-    centre: np.ndarray,
-    scales: np.ndarray | float,
-    weights: np.ndarray | None,
-    options: dict[str, Any],
-) -> Problem:
-    """The problem of a completed table."""
-    correction = _correction(conditional, _is_wide(table, weights))
-    if correction.ndim == 1:
-        correction *= np.asarray(scales) ** 2
-    else:
-        correction *= np.multiply.outer(np.broadcast_to(scales, len(correction)), scales)
-    completed = filled(table, conditional, centre, scales)
-    _keep_constants(table, weights, completed, correction)
-    problem = prepare(completed, weights, correction=correction, **options)
-    rows = GapRows.of(conditional.rows.patterns, table, problem.centre + problem.shift, weights)
-    return replace(problem, gaps=Gaps(table, rows, correction))
+@dataclass(frozen=True)
+class Observed:
+    """A table (n x p) with missing cells, its columns standardised by their observed ones."""
+
+    table: np.ndarray
+    weights: np.ndarray | None
+    centre: np.ndarray  # p
+    scales: np.ndarray  # p
+    rows: GapRows  # (table - centre) / scales
+    constant: np.ndarray  # numbers of the columns whose observed cells (of rows that count) have one value
+
+    @classmethod
+    def of(cls, table: np.ndarray, weights: np.ndarray | None) -> Observed:
+        """Every column has observed cells in rows that count."""
+        centre, scales = _observed_moments(table, weights)
+        rows = GapRows.of(Patterns.of(~np.isnan(table)), table, centre, weights)
+        rows = replace(rows, values=rows.values / scales)
+        rows = replace(rows, norms=np.einsum("np,np->n", rows.values, rows.values))
+        counting = table if weights is None else table[weights > 0]
+        constant = np.flatnonzero(np.nanmin(counting, axis=0) == np.nanmax(counting, axis=0))
+        return cls(table, weights, centre, scales, rows, constant)
+
+    def completed(self, posteriors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(the table with conditional means in its missing cells, the correction of S), for given groups (K x n)."""
+        wide = _is_wide(self.table, self.weights)
+        conditional = _grouped(self.rows, posteriors[:, self.rows.patterns.order], wide)
+        table, correction = filled(self.table, conditional, self.centre, self.scales), _correction(conditional, wide)
+        correction *= self.scales**2 if wide else np.multiply.outer(self.scales, self.scales)
+        for j in self.constant:  # these stay constant
+            column = self.table[:, j]
+            table[np.isnan(column), j] = np.nanmin(column if self.weights is None else column[self.weights > 0])
+            correction[j] = 0.0
+            if not wide:
+                correction[:, j] = 0.0
+        return table, correction
 
 
 def complete_first(
@@ -141,36 +147,35 @@ def complete_first(
 
     `options` are those of `prepare`; `rescale` divides rows whose squares would overflow or vanish, as there.
     """
+    observed = Observed.of(table, weights)
     with np.errstate(over="ignore"):
-        unit = unit_for(float(np.mean(_observed_moments(table, weights)[1] ** 2)))
+        unit = unit_for(float(np.mean(observed.scales**2)))
     if unit != 1:
         problem = complete_first(rescale(table, unit), weights, rescale=rescale, **options)
         return replace(problem, unit=unit * problem.unit)
-    return complete(table, weights, np.ones((1, len(table))), **options)
-
-
-def complete(table: np.ndarray, weights: np.ndarray | None, posteriors: np.ndarray, **options: Any) -> Problem:
-    """The problem of a table (n x p) with missing cells, completed with the groups of these posteriors (K x n)."""
-    centre, scales = _observed_moments(table, weights)
-    patterns = Patterns.of(~np.isnan(table))
-    rows = GapRows.of(patterns, table, centre, weights)
-    rows = replace(rows, values=rows.values / scales)
-    rows = replace(rows, norms=np.einsum("np,np->n", rows.values, rows.values))
-    conditional = _grouped(rows, posteriors[:, patterns.order], _is_wide(table, weights))
-    return _prepared(table, conditional, centre, scales, weights, options)
+    completed, correction = observed.completed(np.ones((1, len(table))))
+    problem = prepare(completed, weights, correction=correction, **options)
+    rows = GapRows.of(observed.rows.patterns, table, problem.centre + problem.shift, weights)
+    return replace(problem, gaps=Gaps(observed, rows, correction))
 
 
 def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
-    """The same table completed with what the groups of these posteriors (K x n) say of the missing cells."""
+    """The same rows completed with what the groups of these posteriors (K x n) say of the missing cells."""
     scatter, gaps = problem.scatter, problem.gaps
     key = np.ascontiguousarray(posteriors).tobytes()
     if key not in gaps.seen:
-        options = {"ridge": scatter.ridge / scatter.mean_variance, "n_jobs": problem.given.n_threads}
-        again = complete(gaps.table, problem.given.weights, posteriors, **options, prior=problem.prior)
+        completed, correction = gaps.observed.completed(posteriors)
+        ridge, given = scatter.ridge / scatter.mean_variance, problem.given
+        again = prepare(completed, given.weights, ridge=ridge, n_jobs=given.n_threads, correction=correction)
         while len(gaps.seen) >= _MOST_SEEN:
             del gaps.seen[next(iter(gaps.seen))]
         gaps.seen[key] = replace(again, unit=problem.unit)
     return gaps.seen[key]
+
+
+def exact(problem: Problem) -> Problem:
+    """The same problem for runs whose E-step sees the observed cells alone."""
+    return replace(problem, gaps=replace(problem.gaps, exact=True))
 
 
 def conditional_of(problem: Problem, solution: Any, log_prior: np.ndarray | None = None) -> Conditional:

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..model.dlm import MODELS
-from .adapting import between_of, inverted_between, useful_axes
+from .adapting import between_of, useful_axes
 from .dlm_family import DLMFamily
 from .loop import Fit, run
 from .model_choice import Chosen, sample_problem
@@ -115,12 +115,8 @@ def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
         return d
     labels = problem.rows.gather(fit.states, "labels")
     states = problem.start_states(labels, spec.n_clusters)
-    there = family.adapt(problem, states)[0]
-    weights, means, between = between_of(there, states)
-    if (weights <= 0).any():
-        return d
-    between = between if there.metric is None else inverted_between(there, weights, means)
-    return useful_axes(between, problem.weight, d)
+    weights, _, between = between_of(family.adapt(problem, states)[0], states)
+    return d if (weights <= 0).any() else useful_axes(between, problem.weight, d)
 
 
 def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
@@ -133,9 +129,8 @@ def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
     records: list[dict[str, Any]] = []
     for name in names:
         family = _family(spec, model=MODELS[name], sparse=None, d=d, frozen=compact.solution.axes)
-        states = problem.states_of(compact, "posteriors", "log_prior")
-        try:  # with missing cells the noise has a say, too
-            fit = run(problem.in_metric(compact.solution.metric, states), states, family, spec.settings)
+        try:
+            fit = run(problem, problem.states_of(compact, "posteriors", "log_prior"), family, spec.settings)
         except NUMERICAL_ERRORS:
             continue
         count = MODELS[name].covariance.count(spec.n_clusters, d)

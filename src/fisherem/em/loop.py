@@ -108,7 +108,7 @@ class Run:
     gaps: GapPasses | None = None  # where cells are missing
 
     def __post_init__(self):
-        if self.problem.gaps is not None:
+        if self.problem.gaps is not None and self.problem.gaps.exact:
             self.gaps = GapPasses(self.problem, self.states)
 
     def until_stopped(self) -> Fit:
@@ -229,7 +229,7 @@ def _cycles(history: list[dict], tol: float) -> bool:
 def restore(problem: Problem, fit: Fit) -> Fit:
     """The fit with the states of its own posteriors, recomputed from its parameters."""
     states = problem.fresh_states()
-    if problem.gaps is not None:
+    if problem.gaps is not None and problem.gaps.exact:
         describe_gaps(problem, states, fit.solution)
         for _ in range(_FIELD_SWEEPS if problem.prior is not None else 0):
             _update_prior(problem, states, fit.solution.density)

@@ -29,7 +29,7 @@ from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
 from .column_scales import warn_of_large_columns
-from .gap_rows import NO_POWERS, check_gaps, completed, for_gaps, log_jacobian
+from .gap_rows import NO_POWERS, check_gaps, completed, fit_exact, log_jacobian
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "Fitted", "adopt", "check_parameters", "fit_rows",
@@ -118,8 +118,6 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
 def _fit_scaled(estimator, table, weights, prior) -> Fitted:
     """Fit to the columns as they are, standardised, or whichever is better."""
     spec = specification(estimator, *table.shape)
-    if has_gaps(table):
-        spec = for_gaps(spec, estimator.noise_factors)
 
     def prepared(scales: np.ndarray | None) -> Problem:
         return _prepared(rescaled(table, scales), weights, estimator, estimator.n_jobs, prior)
@@ -130,15 +128,15 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
         if estimator.scale == RAW:
             warn_of_large_columns(raw, getattr(estimator, "feature_names_in_", None))
         if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
-            return Fitted(raw, _chosen(raw, spec, estimator))
+            return Fitted(*_chosen(raw, spec, estimator))
         scales = standard_deviations(raw) * raw.unit
         equal = prepared(scales)
         with equal.rows.closed_on_error():
-            standardised = Fitted(equal, _chosen(equal, spec, estimator), scales)
+            standardised = Fitted(*_chosen(equal, spec, estimator), scales)
         if estimator.scale == STANDARDISE:
             raw.rows.close()
             return standardised
-        return _better_scale(Fitted(raw, _chosen(raw, spec, estimator)), standardised, spec)
+        return _better_scale(Fitted(*_chosen(raw, spec, estimator)), standardised, spec)
 
 
 def _fit_bent(estimator, table, weights, prior) -> Fitted:
@@ -222,13 +220,18 @@ def _better_scale(raw: Fitted, standardised: Fitted, spec: Specification) -> Fit
     return replace((raw, standardised)[kept], choice=records)
 
 
-def _chosen(problem: Problem, spec: Specification, estimator) -> Chosen:
-    """The fit of a given model, or of the one that is chosen for model="auto", with the factors of its noise."""
+def _chosen(problem: Problem, spec: Specification, estimator) -> tuple[Problem, Chosen]:
+    """The fit of a given model, or of the one that is chosen for model="auto", with the factors of its noise.
+
+    With missing cells that is settled on the completed rows, and the fit goes on from there on the observed cells: the
+    problem that comes back has an E-step for these.
+    """
     family = spec.family
     assert isinstance(family, DLMFamily)
     automatic = family.sparse is not None and family.sparse.sparsity is None
     chosen = (fit_automatic if automatic else fit_dense)(problem, spec, estimator.model)
-    return with_factors(problem, spec, chosen, estimator.noise_factors)
+    chosen = with_factors(problem, spec, chosen, estimator.noise_factors)
+    return (problem, chosen) if problem.gaps is None else fit_exact(problem, spec, chosen, estimator.noise_factors)
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:

@@ -68,7 +68,8 @@ def _restricted(step, support: np.ndarray):
     for name in ("means_", "row_means_", "group_means_", "bending_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[:, support])
-    if hasattr(step, "noise_loadings_"):  # what lies outside the axes is the same for every group
-        small.noise_loadings_ = np.zeros((int(support.sum()), 0))
+    if hasattr(step, "noise_loadings_"):  # I + F F' of the selected variables, with orthogonal columns again
+        left, lengths, _ = np.linalg.svd(step.noise_loadings_[support], full_matrices=False)
+        small.noise_loadings_ = left * lengths
     small.n_features_in_ = int(support.sum())
     return small

@@ -115,7 +115,7 @@ class _Run:
         """Partitions of dense fits whose noise has a factor, from the first one and from the shrunk metric."""
         assert isinstance(self.spec.family, DLMFamily)
         found = []
-        phase = Phase("noise", replace(self.spec.family, model=MODELS[COMPACT], n_factors=1, adaptive_factors=False))
+        phase = Phase("noise", replace(self.spec.family, model=MODELS[COMPACT], n_factors=1))
         for labels in [self.labels, *self.pool.shrunk_kmeans()]:
             try:
                 fit = continue_from(self.problem, labels, self.spec, phase)

@@ -29,9 +29,11 @@ from ..model.criteria import bic
 from .criterion import Partition, judge
 from .forward_backward import select
 
-__all__ = ["NOISE_AUTO", "factor_numbers", "with_factors"]
+__all__ = ["MOST_FULL", "NOISE_AUTO", "factor_numbers", "fit_with_factors", "with_factors"]
 
 NOISE_AUTO = "auto"
+# With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of gaps.
+MOST_FULL = 32
 # Partitions that agree less than this (adjusted Rand index) are distant.
 _DISTANT = 0.7
 
@@ -41,8 +43,6 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     assert isinstance(spec.family, DLMFamily)
     if noise == 0 or not chosen.fit.whole:
         return chosen
-    if problem.gaps is not None:
-        return replace(chosen, noise=_as_fitted(problem, spec, chosen) if isinstance(noise, str) else [])
     if isinstance(noise, str):
         if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
             return chosen
@@ -53,29 +53,15 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
             return replace(chosen, fit=fits[noise])
     if noise == 0:
         return chosen
-    fit = _fit(problem, spec, chosen, chosen.fit, int(noise))
+    fit = fit_with_factors(problem, spec, chosen, chosen.fit, int(noise))
     return chosen if fit is None else replace(chosen, fit=fit)
-
-
-def _as_fitted(problem: Problem, spec: Specification, chosen: Chosen) -> list[dict]:
-    """A record of each number of factors, for a fit that began with as many as its groups ask for.
-
-    With missing cells it must: under a spherical noise what is observed of a row says little about the rest of it.
-    """
-    assert isinstance(spec.family, DLMFamily)
-    if not spec.family.adaptive_factors or spec.n_clusters == 1:
-        return []
-    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit)
-    kept = chosen.fit.solution.n_factors
-    values = judged.values(chosen.fit)
-    return [{"n_factors": m, "bic_at_partition": v, "kept": m == kept, "reason": ""} for m, v in values.items()]
 
 
 def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DLMFamily:
     """The family of a fit, with m factors."""
     assert isinstance(spec.family, DLMFamily)
     axes, sparse = chosen.fit.solution.axes, spec.family.sparse
-    family = replace(spec.family, model=chosen.model, n_factors=m, adaptive_factors=False)
+    family = replace(spec.family, model=chosen.model, n_factors=m)
     if problem.p > 1 and axes.d:
         family = replace(family, d=axes.d)
     if sparse is not None and sparse.sparsity is None:  # the variables were chosen
@@ -84,9 +70,14 @@ def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DL
     return family
 
 
-def _fit(problem: Problem, spec: Specification, chosen: Chosen, start: Fit, m: int) -> Fit | None:
-    """The fit with m factors from another's partition; None if it failed or lost a group."""
-    phase = Phase("noise", _family(problem, spec, chosen, m))
+def fit_with_factors(
+    problem: Problem, spec: Specification, chosen: Chosen, start: Fit, m: int, name: str = "noise"
+) -> Fit | None:
+    """The fit with m factors, with the model, axes and variables that were chosen, from another fit's partition.
+
+    None if it failed or lost a group. `name` is what the history calls the phase.
+    """
+    phase = Phase(name, _family(problem, spec, chosen, m))
     start = replace(start, history=chosen.fit.history)
     try:
         with problem.rows.threads():
@@ -102,7 +93,7 @@ def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int,
         return _compare(problem, spec, chosen)
     small = sample_problem(problem, check_random_state(spec.random_state))
     moved = replace(chosen.fit, solution=chosen.fit.solution.moved(-small.centre), states=[], history=[])
-    start = _fit(small, spec, replace(chosen, fit=moved), moved, 0)
+    start = fit_with_factors(small, spec, replace(chosen, fit=moved), moved, 0)
     if start is None:
         return 0, [{"n_factors": 0, "kept": True, "reason": "the groups are not those of a sample"}]
     m, records = _compare(small, spec, replace(chosen, fit=start))
@@ -122,7 +113,7 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
     start, best = chosen.fit, 0
     while new := [m for m in _named(values) if m not in found and m not in refused]:
         for m in new:
-            fit = _fit(problem, spec, chosen, start, m)
+            fit = fit_with_factors(problem, spec, chosen, start, m)
             if fit is None or judged.worse(judged.labels(fit), base):
                 refused.add(m)
             else:
@@ -174,7 +165,7 @@ class _Judge:
         n, p = problem.weight, problem.n_varying
         H = between_of(problem, problem.start_states(self.labels(fit), self.n_clusters))[2].H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
-        return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None), self.floor)
+        return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None or p <= MOST_FULL), self.floor)
 
     def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
         """Whether labels are far from the first ones, and worse by C."""
