@@ -16,6 +16,7 @@ from fisherem.em.placing import LatentMoments
 from fisherem.em.problem import prepare
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS
+from tests.contract import expected_failures
 from tests.families import naive_bayes
 
 
@@ -155,8 +156,8 @@ def test_what_makes_no_sense_is_said(wine):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:constant columns:UserWarning")
-@parametrize_with_checks([BayesianFisherEM(random_state=0, n_init=1, init="ward")])
+@parametrize_with_checks(
+    [BayesianFisherEM(random_state=0, n_init=1, init="ward")], expected_failed_checks=expected_failures
+)
 def test_scikit_learn_checks(estimator, check):
-    if check.func.__name__.startswith("check_estimator_sparse"):
-        pytest.skip("asks a clusterer that has predict_proba for the tags of a classifier")
     check(estimator)

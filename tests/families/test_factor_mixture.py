@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fisherem import FactorMixture, load, save
 from fisherem.model.dlm import OTHER_MODELS
 from fisherem.model.factors import STRUCTURES
+from tests.contract import expected_failures
 from tests.families import naive_factors
 
 
@@ -236,8 +237,6 @@ def test_what_makes_no_sense_is_said(wine):
 @parametrize_with_checks([
     FactorMixture(random_state=0, n_init=1, max_iter=100, tol=1e-4),
     FactorMixture(n_factors=1, structure="MCFA", random_state=0, n_init=1, max_iter=100, tol=1e-4),
-])  # fmt: skip
+], expected_failed_checks=expected_failures)  # fmt: skip
 def test_scikit_learn_checks(estimator, check):
-    if check.func.__name__.startswith("check_estimator_sparse"):
-        pytest.skip("asks a clusterer that has predict_proba for the tags of a classifier")
     check(estimator)

@@ -131,15 +131,15 @@ def test_a_step_in_the_factor_space(groups, name):
     sums = problem.group_sums(states)
     n_k, means = sums.weights, sums.sums / sums.weights[:, None]
     C = problem.rows.fold(group_products, states, AroundMeans.whole_covariances(means)).along(n_k, means)
-    step._step(n_k / n_k.sum(), means - before.overall, C @ before.matrix[:-1].T)
-    diagonal = name == "MCUFSA"
-    xi, omega, A, D = naive_factors.latent_step(diagonal, Y, T, before.loadings, before.noises)
-    after = step.present
-    np.testing.assert_allclose(after.latent_means, xi, atol=1e-8)
+    along = C @ before.matrix[:-1].T
+    parts = step.step(n_k / n_k.sum(), means - before.overall, along, before.loadings, before.noises)
+    loadings, noises, latent_means, roots = parts
+    xi, omega, A, D = naive_factors.latent_step(name == "MCUFSA", Y, T, before.loadings, before.noises)
+    np.testing.assert_allclose(latent_means, xi, atol=1e-8)
     assert (np.linalg.eigvalsh(omega) > 0).all()  # the transcription does not clip
-    np.testing.assert_allclose(after.roots @ after.roots.transpose(0, 2, 1), omega, atol=1e-7)
-    np.testing.assert_allclose(after.loadings, A, atol=1e-7)
-    np.testing.assert_allclose(after.noises, D, rtol=1e-7)
+    np.testing.assert_allclose(roots @ roots.transpose(0, 2, 1), omega, atol=1e-7)
+    np.testing.assert_allclose(loadings, A, atol=1e-7)
+    np.testing.assert_allclose(noises, D, rtol=1e-7)
 
 
 @pytest.mark.parametrize("name", [*OWN_MEANS, "MCFA", "MCUFSA"])

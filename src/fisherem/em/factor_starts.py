@@ -31,10 +31,13 @@ from .starts import STARTS, distinct_rows, is_large, kmeans_starts, random_start
 __all__ = ["MIXED", "fit_short_then_long", "mixed_starts", "short_runs"]
 
 MIXED = "mixed"
-# Iterations of a short run: after them the order of the candidates is mostly that of their ends.
-_SHORT = 10
+# Iterations of a short run: after them the order of the candidates is mostly that of their ends. Those that have to
+# pass the best fit itself get a few more.
+_SHORT, _SECOND = 7, 10
 # Short runs that go on to the end.
 _LONG = 3
+# The tolerance of runs that are compared, in that of the one that is kept.
+_NEAR = 100.0
 # Other loadings for the partition of the best run, and how often that may lead to a better one.
 _OTHERS, _ROUNDS = 4, 2
 # How often at most a run that has ended goes on.
@@ -52,9 +55,9 @@ class Candidate:
 
 
 def _candidates(starts: list[Any], n_init: int) -> list[Candidate]:
-    """Every start with its principal axes, then half as many again with other loadings, in turn."""
+    """Every start with its principal axes, then a third as many again with other loadings, in turn."""
     plain = [Candidate(start, 0) for start in starts]
-    more = n_init // 2 if n_init > 1 else 0
+    more = n_init // 3
     return plain + [Candidate(starts[i % len(starts)], 1 + i) for i in range(more)]
 
 
@@ -92,9 +95,11 @@ def _varied(spec: Specification, variant: int) -> Specification:
     return replace(spec, family=replace(spec.family, variant=variant))  # type: ignore[type-var]
 
 
-def short_runs(problem: Problem, spec: Specification, candidates: list[Candidate]) -> tuple[list[Fit], list[dict]]:
+def short_runs(
+    problem: Problem, spec: Specification, candidates: list[Candidate], iterations: int = _SHORT
+) -> tuple[list[Fit], list[dict]]:
     """The fits of the short runs that kept all groups, most likely first; and a record of each run."""
-    short = replace(spec, settings=replace(spec.settings, max_iter=_SHORT))
+    short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
     fits: list[Fit] = []
     records = []
     for candidate in candidates:
@@ -166,15 +171,16 @@ def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
 
 def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its partition: from other first loadings, or with one noise made smaller."""
-    short = replace(spec.settings, max_iter=_SHORT)
+    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
     for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
         candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
-        fits, more = short_runs(problem, spec, candidates)
+        fits, more = short_runs(problem, spec, candidates, _SECOND)
         for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
             fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
             more.append(_record(fits[-1], str(fits[-1].stop)))
         records += more
-        better = [fit for fit in fits if is_better(fit, best)]
+        enough = best.log_likelihood + _NEAR * spec.settings.tol * problem.weight  # beyond what the last steps add
+        better = [fit for fit in fits if is_better(fit, best) and fit.log_likelihood > enough]
         if not better:
             break
         found = _longest(problem, spec, [max(better, key=lambda fit: fit.log_likelihood)], records)
@@ -183,10 +189,11 @@ def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, recor
 
 
 def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
-    """The best of short runs after they have gone on to the end."""
+    """The best of short runs after they have gone on, near to the end: only the one that is kept goes all the way."""
+    near = replace(spec, settings=replace(spec.settings, tol=_NEAR * spec.settings.tol))
     best: Fit | None = None
     for fit in fits:
-        longer = _continued(problem, spec, fit)
+        longer = _continued(problem, near, fit)
         records.append(_record(longer, str(longer.stop)))
         if is_better(longer, best):
             best = longer

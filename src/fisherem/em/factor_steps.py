@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dsyevr
 
 from ..model.factors import Structure
 from .factor_density import regressions
@@ -24,6 +25,10 @@ __all__ = ["Factors", "em_step", "exact_step", "newton_steps", "settled_noises"]
 
 # Steps in log Psi: a factor of 4.5 at most, and shorter by a factor of 4 where the likelihood would fall.
 _LONGEST, _SHORTER, _TRIES = 1.5, 4.0, 3
+# Steps below this change nothing that a likelihood shows.
+_SETTLED = 1e-7
+# Up to so many variables all eigenvectors cost less than the calls for the few that are needed.
+_SMALL_MATRIX = 16
 # Added to the approximate Hessian, whose entries lie between 0 and 1: a variable without residual has a row of zeros.
 _DAMPING = 1e-6
 
@@ -91,16 +96,30 @@ def exact_step(
     return Factors(loadings, np.broadcast_to(levels[:, None], (K, p)))
 
 
+def _leading_pairs(matrices: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """The q largest eigenvalues (K x q) and their vectors (K x p x q)."""
+    K, p, _ = matrices.shape
+    if p <= _SMALL_MATRIX:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, p - q :], vectors[:, :, p - q :]
+    found, axes = np.empty((K, q)), np.empty((K, p, q))
+    for k, matrix in enumerate(matrices):
+        values, vectors, *_, info = dsyevr(matrix, range="I", il=p - q + 1, iu=p, lower=1)
+        if info:
+            raise np.linalg.LinAlgError("the eigenvalues of a covariance matrix were not found")
+        found[k], axes[k] = values[:q], vectors
+    return found, axes
+
+
 def _best_loadings(covariances: np.ndarray, noises: np.ndarray, q: int):
-    """(-2 log-likelihood per row and constant (K), the best loadings for these noises, the eigenvectors left out)."""
+    """(-2 log-likelihood per row and constant (K), the best loadings for these noises, their eigenvectors)."""
     scale = np.sqrt(noises)
-    values, vectors = np.linalg.eigh(covariances / (scale[:, :, None] * scale[:, None, :]))
-    cut = values.shape[1] - q
-    lead, rest = values[:, cut:], values[:, :cut]
+    scaled = covariances / (scale[:, :, None] * scale[:, None, :])
+    lead, vectors = _leading_pairs(scaled, q)
+    rest = np.einsum("kjj->k", scaled) - lead.sum(axis=1)
     used = np.maximum(lead, 1)
-    cost = np.log(noises).sum(axis=1) + (np.log(used) + lead / used).sum(axis=1) + rest.sum(axis=1)
-    loadings = scale[:, :, None] * vectors[:, :, cut:] * np.sqrt(used - 1)[:, None, :]
-    return cost, loadings, vectors[:, :, :cut]
+    cost = np.log(noises).sum(axis=1) + (np.log(used) + lead / used).sum(axis=1) + rest
+    return cost, scale[:, :, None] * vectors * np.sqrt(used - 1)[:, None, :], vectors
 
 
 def newton_steps(covariances: np.ndarray, noises: np.ndarray, q: int, floor: np.ndarray, steps: int):
@@ -111,27 +130,28 @@ def newton_steps(covariances: np.ndarray, noises: np.ndarray, q: int, floor: np.
     """
     diagonals = np.einsum("kjj->kj", covariances)
     most = np.maximum(diagonals, floor)
-    cost, loadings, others = _best_loadings(covariances, noises, q)
+    places = np.arange(len(floor))
+    cost, loadings, axes = _best_loadings(covariances, noises, q)
     for _ in range(steps):
         gradient = (np.einsum("kpq,kpq->kp", loadings, loadings) + noises - diagonals) / noises
-        hessian = (others @ others.transpose(0, 2, 1)) ** 2
-        hessian[:, np.arange(len(floor)), np.arange(len(floor))] += _DAMPING
+        hessian = (np.eye(len(floor)) - axes @ axes.transpose(0, 2, 1)) ** 2
+        hessian[:, places, places] += _DAMPING
         held = (noises <= floor) & (gradient > 0)
         free = ~held
         hessian *= free[:, :, None] & free[:, None, :]
-        hessian[:, np.arange(len(floor)), np.arange(len(floor))] += held
+        hessian[:, places, places] += held
         step = -np.linalg.solve(hessian, (gradient * free)[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1, _LONGEST / np.maximum(longest, np.finfo(float).tiny))
         for _ in range(_TRIES):
             tried = np.clip(noises * np.exp(step), floor, most)
-            new, new_loadings, new_others = _best_loadings(covariances, tried, q)
+            new, new_loadings, new_axes = _best_loadings(covariances, tried, q)
             lower = new < cost
             noises = np.where(lower[:, None], tried, noises)
             loadings = np.where(lower[:, None, None], new_loadings, loadings)
-            others = np.where(lower[:, None, None], new_others, others)
+            axes = np.where(lower[:, None, None], new_axes, axes)
             cost = np.where(lower, new, cost)
-            if lower.all():
-                break
             step = np.where(lower[:, None], 0, step / _SHORTER)
+            if np.abs(step).max() < _SETTLED:
+                break
     return Factors(loadings, noises), cost

@@ -237,48 +237,60 @@ class LatentFactorStep(Step):
 
     def update(self, sums, placing: AroundMeans, moments: GroupProducts) -> LatentFactorSolution:
         """The M-step; on few variables several, from the groups' covariances."""
-        weights, means = sums.weights, placing.means
+        weights, means, present = sums.weights, placing.means, self.present
         along = moments.along(weights, means)
-        shares, offsets = weights / weights.sum(), means - self.present.overall
+        shares, offsets = weights / weights.sum(), means - present.overall
         if self.few:
             covariances = symmetric(along)
+            loadings, noises = present.loadings, present.noises
             for _ in range(_INNER_STEPS):
-                B = self.present.matrix[:-1]
-                self._step(shares, offsets, covariances @ B.T)
+                found = self.step(shares, offsets, covariances @ (loadings / noises[:, None]), loadings, noises)
+                loadings, noises, *_ = found
         else:
-            self._step(shares, offsets, along)
-        floor = self._floor()
-        return LatentFactorSolution(self.present, int((self.present.noises <= floor).sum()))
+            found = self.step(shares, offsets, along, present.loadings, present.noises)
+        self.present = LatentFactors.of(shares, *found, present.overall)
+        return LatentFactorSolution(self.present, int((self.present.noises <= self._floor()).sum()))
 
-    def _step(self, shares: np.ndarray, offsets: np.ndarray, along: np.ndarray) -> None:
-        """From shares (K), m_k - ybar (K x p) and C_k B' (K x p x q) to the next parameters."""
-        present = self.present
-        B, G = present.matrix[:-1], present.gram
-        scores, spread = offsets @ B.T, symmetric(B @ along)
-        xi, roots = self._latent(G, scores, spread)
-        inner = present.with_latent(xi, roots).spreads  # V_k
-        cross = np.einsum("k,kq,kp->qp", shares, xi, offsets) + np.einsum("k,kqr,kpr->qp", shares, inner, along)
+    def step(
+        self, shares: np.ndarray, offsets: np.ndarray, along: np.ndarray, loadings: np.ndarray, noises: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The next (loadings, noises, latent means, roots of Omega_k).
+
+        From shares (K), m_k - ybar (K x p), C_k B' (K x p x q) and the present loadings (p x q) and noises (p).
+        """
+        B = loadings.T / noises
+        G = B @ loadings
+        spread = symmetric(B @ along)
+        xi, roots, inner = self._latent((G + G.T) / 2, offsets @ B.T, spread)
+        weighed = shares[:, None, None]
+        cross = (shares[:, None] * xi).T @ offsets + (weighed * (inner @ along.transpose(0, 2, 1))).sum(axis=0)
         second = xi[:, :, None] * xi[:, None, :] + inner @ spread @ inner + inner
-        total = np.tensordot(shares, second, 1)
+        total = (weighed * second).sum(axis=0)
         if self.structure.latent is Latent.DIAGONAL:
             loadings = nearest_orthonormal(cross.T)
         else:
             loadings = np.linalg.solve(total + _JITTER * np.trace(total) * np.eye(len(total)), cross).T
         left = self.variances + ((loadings @ total) * loadings - 2 * loadings * cross.T).sum(axis=1)
-        noises = np.maximum(self._tied(left), self._floor())
-        self.present = LatentFactors.of(shares, loadings, noises, xi, roots, present.overall)
+        return loadings, np.maximum(self._tied(left), self._floor()), xi, roots
 
-    def _latent(self, G: np.ndarray, scores: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(xi (K x q), roots of Omega_k) from the groups' means and covariances of x = B (y - ybar)."""
-        R = np.linalg.cholesky(G)
-        inverse = np.linalg.inv(R)
+    def _latent(
+        self, G: np.ndarray, scores: np.ndarray, spread: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(xi (K x q), roots of Omega_k, V_k = cov(u | y, k)) from the groups' means and covariances of B (y - ybar).
+
+        With e the eigenvalues of R^-1 B C_k B' R'^-1, Omega_k has (e - 1)_+ and V_k has (e - 1)_+ / max(e, 1).
+        """
+        inverse = np.linalg.inv(np.linalg.cholesky(G))
         xi = scores @ inverse.T @ inverse
-        excess = inverse @ spread @ inverse.T
+        excess = symmetric(inverse @ spread @ inverse.T)
         if self.structure.latent is Latent.DIAGONAL:  # G is a multiple of I
-            sizes = np.sqrt(np.maximum(np.einsum("kqq->kq", excess) - 1, 0))
-            return xi, inverse.T * sizes[:, None, :]
-        values, vectors = np.linalg.eigh(symmetric(excess))
-        return xi, inverse.T @ (vectors * np.sqrt(np.maximum(values - 1, 0))[:, None, :])
+            values, axes = np.einsum("kqq->kq", excess), np.broadcast_to(inverse.T, excess.shape)
+        else:
+            values, vectors = np.linalg.eigh(excess)
+            axes = inverse.T @ vectors
+        beyond = np.maximum(values - 1, 0)
+        roots = axes * np.sqrt(beyond)[:, None, :]
+        return xi, roots, (axes * (beyond / np.maximum(values, 1))[:, None, :]) @ axes.transpose(0, 2, 1)
 
     def leap(self, solution: LatentFactorSolution) -> LatentFactorSolution | None:
         """Loadings, log noises, means and covariances of the factors, extrapolated."""

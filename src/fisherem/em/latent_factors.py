@@ -57,10 +57,6 @@ class LatentFactors(Density):
             half.transpose(0, 2, 1) @ half, constants, float(common),
         )  # fmt: skip
 
-    def with_latent(self, latent_means: np.ndarray, roots: np.ndarray) -> LatentFactors:
-        """The same loadings and noises with other means and roots in the factor space."""
-        return LatentFactors.of(self.proportions, self.loadings, self.noises, latent_means, roots, self.overall)
-
     def with_loadings(self, loadings: np.ndarray) -> LatentFactors:
         """The same with other loadings."""
         return LatentFactors.of(self.proportions, loadings, self.noises, self.latent_means, self.roots, self.overall)

@@ -65,8 +65,8 @@ class FactorMixture(FittedMixture, BaseEstimator):
         Where to start: partitions, given labels (n) or posteriors (n x K). "mixed" takes k-means runs, Ward's
         clustering and random partitions.
     n_init : int, default=10
-        Starts. Each is run for ten iterations, with principal axes and with other loadings; the best few go on to the
-        end, and the most likely fit is kept.
+        Starts. Each is run for a few iterations, with principal axes and some with other loadings; the best go on to
+        the end, and the most likely fit is kept.
     max_iter : int, default=2000
         The limit of iterations per start.
     tol : float, default=1e-7
