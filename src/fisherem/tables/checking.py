@@ -19,9 +19,8 @@ from ..rows.finite import check_finite
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
-from .kinds import NUMBERS, describe_refused, kind_of
+from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of
 from .masked import unmasked
-from .opening import is_path, open_table
 from .parameters import (
     MOST_REPEATS,
     check_flag,
@@ -34,7 +33,6 @@ from .parameters import (
     named_errors,
 )
 from .sparse_table import SparseTable, is_sparse
-from .streamed_files import open_source
 
 __all__ = [
     "MOST_REPEATS",
@@ -102,9 +100,14 @@ def open_rows(estimator, X) -> Any:
         table = DaskTable(X)
         _check_numeric(X)
         return table
-    if is_path(X) or open_source(X) is not None:
-        return open_table(X, memory=_memory(estimator)).X
-    return X
+    return _opened(estimator, X) if is_stored(X) else X
+
+
+def _opened(estimator, X) -> Any:
+    """A path, a memory map or a Zarr array as a frame or a `FileTable`."""
+    from .opening import open_table  # the readers of a dozen kinds of files, which arrays and frames need not wait for
+
+    return open_table(X, memory=_memory(estimator)).X
 
 
 def _loaded(estimator, X) -> Any:
@@ -119,7 +122,7 @@ def _loaded(estimator, X) -> Any:
     if np.ma.isMaskedArray(X):
         return unmasked(X)
     if is_path(X):  # memory maps and Zarr arrays are arrays already, as far as scikit-learn is concerned
-        X = open_table(X, memory=_memory(estimator)).X
+        X = _opened(estimator, X)
     if isinstance(X, FileTable) and not X.fits:
         n, p = X.shape
         raise TableError(

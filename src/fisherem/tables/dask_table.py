@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._utils.extras import need_extra
 from ..rows.finite import check_finite
-from ..rows.on_dask import DaskRows, executor
 from .kinds import kind_of
 from .masked import unmasked
+
+if TYPE_CHECKING:  # the engine is imported when there is a dask table to read
+    from ..rows.on_dask import DaskRows
 
 __all__ = ["DaskTable", "is_dask"]
 
@@ -54,6 +56,8 @@ class DaskTable:
         """Hold the blocks (on the workers, if there are any) and find out how many rows each has."""
         if self._loaded:
             return self
+        from ..rows.on_dask import executor
+
         self.executor = executor(self.array)
         array = self.array.map_blocks(_as_rows, self.dtype, dtype=self.dtype, meta=np.empty((0, 0), self.dtype))
         if any(math.isnan(size) for size in array.chunks[0]):
@@ -82,6 +86,8 @@ class DaskTable:
 
     def rows(self, weights, n_jobs) -> DaskRows:
         """The engine, with weights (n,) or None. Dask decides how much runs at once: `n_jobs` is not used."""
+        from ..rows.on_dask import DaskRows
+
         return DaskRows(self.load(), weights)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:

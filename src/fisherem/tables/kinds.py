@@ -1,12 +1,16 @@
-"""What a column holds, in plain words, from the type that pandas, polars, NumPy or Arrow gives it."""
+"""What is given: a path or a table; and what a column holds, from the type that pandas, polars, NumPy or Arrow has."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 from .._utils.wording import listed
 
-__all__ = ["NUMBERS", "describe_refused", "kind_of"]
+__all__ = ["NUMBERS", "describe_refused", "is_path", "is_stored", "kind_of"]
 
 NUMBERS = "numbers"
 # How the names of types begin, in any of the libraries, in lower case; the first that fits decides. Dates and durations
@@ -39,3 +43,15 @@ def describe_refused(columns: Iterable[tuple[str, str]]) -> str:
         by_kind.setdefault(kind, []).append(name)
     parts = [f"{listed(names)} {'holds' if len(names) == 1 else 'hold'} {kind}" for kind, names in by_kind.items()]
     return "; ".join(parts)
+
+
+def is_path(X: Any) -> bool:
+    """Whether X is the path of a file, not a table itself."""
+    return isinstance(X, (str, os.PathLike))
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is a table in a file: a path, a memory map of rows x columns or a Zarr array; nothing is imported."""
+    if isinstance(X, np.memmap):
+        return X.ndim == 2
+    return is_path(X) or (type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks"))

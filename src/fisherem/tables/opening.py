@@ -6,7 +6,6 @@ streamed becomes a `FileTable`, which is read into memory once if it fits half o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,12 +19,13 @@ from . import text, whole_files  # noqa: F401 (they register their readers)
 from .cells import Places, check_cells, numbers_of
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
+from .kinds import is_path
 from .readers import READERS, Sheet, reader_of
 from .sources import Source
 from .streamed_files import check_numbers, open_source
 from .transposing import COLUMN_NAMES, first_is_text, hint_of_genes, is_turned, transposed
 
-__all__ = ["Table", "is_path", "open_table"]
+__all__ = ["Table", "open_table"]
 
 # The name of a first column that has none, as R and pandas write the names of the rows.
 _ROW_NAMES = "(row)"
@@ -121,11 +121,6 @@ class _Roles:
         if not kept:
             raise TableError(f"{path}: no column is left to cluster")
         return kept
-
-
-def is_path(X: Any) -> bool:
-    """Whether X is the path of a file, not a table itself."""
-    return isinstance(X, (str, os.PathLike))
 
 
 def open_table(
