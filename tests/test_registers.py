@@ -166,9 +166,10 @@ def test_a_sparse_step(frame, data, tmp_path):
         found = compare(frame, methods=["sparsefisherem HARD"])
         assert list(found.table["method"]) == ["SparseFisherEM hard"]
         assert found.models["SparseFisherEM hard"].method == "hard"
-        options = ("--method", "hard", "-o", tmp_path / "out")
-        assert fitted("fit", data, "-k", 3, "--sparsity", 0.2, *options)["variables"] in (["a", "b"], ["b", "a"])
-        assert fitted("search", data, "-k", "3", "--models", "AB", *options)["method"] == "hard"
+        fit = fitted("fit", data, "-k", 3, "--sparsity", 0.2, "--method", "hard", "-o", tmp_path / "fit")
+        assert fit["variables"] in (["a", "b"], ["b", "a"])
+        options = ("--models", "AB", "--method", "hard", "-o", tmp_path / "search")
+        assert fitted("search", data, "-k", "3", *options)["method"] == "hard"
         assert "SparseFisherEM hard" in command("compare", data, "-k", 3, "--methods", "SparseFisherEM hard")
     assert "Invalid value for '--method'" in command("fit", data, "-k", 3, "--method", "hard", code=2)
 
@@ -366,7 +367,7 @@ def test_a_writer(frame, data, tmp_path):
         write_all(tmp_path / "search", search, search.best_estimator_, Read, frame)
         assert {path.name for path in (tmp_path / "search").iterdir()} == usual | {"sizes.txt", "results.csv"}
         fitted("fit", data, "-k", 3, "-o", tmp_path / "out")
-        assert {path.name for path in (tmp_path / "out").iterdir()} == usual | {"sizes.txt", "roles.csv"}
+        assert {path.name for path in (tmp_path / "out").iterdir()} == usual | {"sizes.txt", "roles.csv", "run.json"}
 
 
 def test_a_writer_that_fails_leaves_no_file(frame, tmp_path):

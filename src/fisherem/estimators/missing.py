@@ -90,11 +90,9 @@ class ToleratesGaps:
 
         return self._with_gaps("_log_densities", table, None, densities)
 
-    def _sums(self, X, sample_weight):
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False, elsewhere=True)
+    def _sums_of(self, table, sample_weight):
         if not has_gaps(table):
-            return super()._sums(table, sample_weight)  # type: ignore[misc]
+            return super()._sums_of(table, sample_weight)  # type: ignore[misc]
         weights = check_weights(sample_weight, table)
         w = np.ones(len(table)) if weights is None else weights
         posteriors = self._posteriors(table)
@@ -103,11 +101,9 @@ class ToleratesGaps:
         likelihood = float(w @ self._log_densities(table))
         return w.sum(), Expectation(likelihood, float(w @ entropies), np.zeros(1), np.zeros(1))
 
-    def _of_partition(self, value, X, sample_weight) -> float:
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False, elsewhere=True)
+    def _value_of(self, value, table, sample_weight) -> float:
         if not has_gaps(table):
-            return super()._of_partition(value, table, sample_weight)  # type: ignore[misc]
+            return super()._value_of(value, table, sample_weight)  # type: ignore[misc]
         weights = check_weights(sample_weight, table)
         problem = completed(table, weights, ridge="auto", n_jobs=self.n_jobs)  # type: ignore[attr-defined]
         partition = Partition.of_labels(problem, self._labels(table), len(self.weights_))  # type: ignore[attr-defined]

@@ -189,7 +189,11 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
-        rows, states, sums = self._pass(check_table(self, X, reset=False, elsewhere=True), (), sample_weight)
+        return self._sums_of(check_table(self, X, reset=False, elsewhere=True), sample_weight)
+
+    def _sums_of(self, table, sample_weight):
+        """(weight of the rows, sums over a checked table)."""
+        rows, states, sums = self._pass(table, (), sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
         if not np.isfinite(sums.log_likelihood):  # a row is so far away that its squared distance overflows
             sums = replace(sums, log_likelihood=-np.inf, entropy=0.0)
@@ -212,7 +216,10 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _of_partition(self, value, X, sample_weight) -> float:
         """A criterion of the groups that the rows of X are put into, and of the selected variables."""
         check_is_fitted(self)
-        table = check_table(self, X, reset=False, elsewhere=True)
+        return self._value_of(value, check_table(self, X, reset=False, elsewhere=True), sample_weight)
+
+    def _value_of(self, value, table, sample_weight) -> float:
+        """The same for a checked table."""
         weights = check_weights(sample_weight, table)
         labels, powers = np.asarray(self._labels(table)), self._powers()
         table = table if powers is None else bent(table, powers)
