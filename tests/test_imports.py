@@ -72,7 +72,7 @@ INSIDE = {
     "reports": [
         "text", "svg", "pixels", "document", "usage", "page_rows", "inputs", "rows", "criteria", "variables", "roles",
         "how_chosen", "how_many", "certainty", "stability", "summary", "facts", "group_words", "heat", "figures",
-        "table_content", "conclusion", "page_data", "table",
+        "table_content", "conclusion", "page_data", "factor_page", "table",
         "image_pictures",
         "image_content", "image", "writers",
     ],

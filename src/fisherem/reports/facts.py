@@ -9,7 +9,7 @@ import scipy
 import sklearn
 
 from ..em.stopping import STOPPING
-from ..estimators import FisherEM, SparseFisherEM
+from ..estimators import BayesianFisherEM, FisherEM, SparseFisherEM
 from ..model.dlm import resolve
 from .summary import model_words, noise_words, scale_words
 from .text import clean, integer
@@ -66,6 +66,8 @@ def made_by_selected(model: FisherEM) -> bool:
 
 
 def _method(model: FisherEM) -> str:
+    if isinstance(model, BayesianFisherEM):
+        return "Bayesian Fisher-EM" + ("" if model.method is None else f", {model.method}")
     if not isinstance(model, SparseFisherEM):
         return "Fisher-EM"
     return "sparse Fisher-EM" + ("" if isinstance(model.sparsity, str) else f", {model.method}")

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._utils.wording import column_name
-from ..estimators import FisherEM
+from ..estimators import BayesianFisherEM, FisherEM
 from ..model_selection.search import ModelSearch
 from .page_rows import PageRows
 from .text import clean
@@ -16,15 +16,16 @@ from .text import clean
 __all__ = ["column_names", "fitted_model", "known_classes", "note_list", "row_ids"]
 
 
-def fitted_model(model) -> tuple[ModelSearch | None, FisherEM]:
+def fitted_model(model) -> tuple[ModelSearch | None, Any]:
     """(the search or None, the fitted estimator) of what was given."""
     if isinstance(model, ModelSearch):
         check_is_fitted(model, "best_estimator_")
         return model, model.best_estimator_
-    if not isinstance(model, FisherEM):
+    if not isinstance(model, (FisherEM, BayesianFisherEM)):
+        given = "the class " + model.__name__ if isinstance(model, type) else type(model).__name__
         raise TypeError(
-            "the page is made from a fitted FisherEM, SparseFisherEM or ModelSearch (it shows their subspace and "
-            f"posteriors); got {'the class ' + model.__name__ if isinstance(model, type) else type(model).__name__}"
+            "the page is made from a fitted FisherEM, SparseFisherEM, BayesianFisherEM, FactorMixture or ModelSearch "
+            f"(it shows their groups and posteriors); got {given}"
         )
     check_is_fitted(model)
     return None, model

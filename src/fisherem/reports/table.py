@@ -8,6 +8,7 @@ from ..estimators.pipelines import on_its_rows, steps_in_words
 from . import figures, rows, svg
 from .conclusion import conclude
 from .document import asset, scripts, template, write_page
+from .factor_page import as_given_groups, is_factor_mixture
 from .group_words import LEAST_EFFECT
 from .page_data import page_data
 from .table_content import Content, build
@@ -60,6 +61,9 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
     if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
         model, X = on_its_rows(model, X)
         notes = [*steps, *([notes] if isinstance(notes, str) else notes or [])]
+    if is_factor_mixture(model):
+        model, fitted = as_given_groups(model, X)
+        notes = [*fitted, *([notes] if isinstance(notes, str) else notes or [])]
     content = build(model, X, ids=ids, labels=labels, title=title, stability=stability, notes=notes)
     return write_page(Path(path), render(content))
 

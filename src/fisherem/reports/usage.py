@@ -6,7 +6,7 @@ from inspect import signature
 
 import numpy as np
 
-from ..estimators import FisherEM
+from ..estimators import FactorMixture, FisherEM
 from ..model_selection.search import ModelSearch
 
 __all__ = ["usage"]
@@ -47,7 +47,7 @@ def _call(estimator) -> str:
         usual = type(value) is type(parameter.default) and value == parameter.default
         if name in _INCIDENTAL or (usual and name != "n_clusters"):
             continue
-        if isinstance(value, FisherEM):
+        if isinstance(value, (FisherEM, FactorMixture)):
             parts.append(_call(value))
         else:
             parts.append(f"{name}={value!r}" if _plain(value) else f"{name}=...")
