@@ -270,7 +270,7 @@ def test_a_criterion(frame, data, tmp_path):
         found = fitted("search", data, "-k", "2:3", "--models", "AB", "--criterion", "hq", "-o", out)
         assert found["hq"] == pytest.approx(pd.read_csv(out / "criteria.csv")["hq"][0])
         assert {"hq", "selection_hq"} <= set(pd.read_csv(out / "results.csv"))
-        assert "HQ" in command("fit", data, "-k", 3, "--model", "AB", "--n-init", 1, "-o", out)
+        assert "HQ" in command("fit", data, "-k", 3, "--model", "AB", "--n-init", 1, "-o", tmp_path / "fit")
     assert "Invalid value for '--criterion'" in command("search", data, "--criterion", "hq", code=2)
     page_of(search, frame, tmp_path)  # a page about a search of before is still made
 
