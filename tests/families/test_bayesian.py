@@ -104,7 +104,7 @@ def test_few_rows_are_drawn_together():
 @pytest.mark.parametrize("method", [None, *SPARSE_STEPS])
 def test_dense_and_sparse_on_wine(wine, method, tmp_path):
     X, y = wine
-    model = BayesianFisherEM(3, method=method, sparsity=0.5, random_state=0).fit(X)
+    model = BayesianFisherEM(3, model="DkB", method=method, sparsity=0.5, random_state=0).fit(X)
     assert (model.support_.all()) == (method is None)
     assert (model.labels_ == model.predict(X)).all()
     np.testing.assert_allclose(model.score_samples(X).sum(), model.log_likelihood_)

@@ -18,7 +18,7 @@ def test_the_page_of_a_bayesian_fit(frame, method, tmp_path):
     model = BayesianFisherEM(3, method=method, sparsity=0.5, random_state=0).fit(X)
     page = report(model, X, tmp_path / "page.html", labels=y).read_text()
     assert "Bayesian Fisher-EM" + ("" if method is None else f", {method}") in page
-    assert "DLM[Sigma_k beta]" in page
+    assert "DLM[Sigma beta]" in page
 
 
 def test_the_page_of_a_mixture_of_factor_models_shows_its_groups(frame, tmp_path):

@@ -27,7 +27,7 @@ __all__ = ["FACTOR_MODELS", "GAUSSIAN_MIXTURES", "estimator", "jobs", "model_fit
 FACTOR_MODELS = {"MFA": "MFA", "Mixt-PPCA": "PPCA", "PGMM-CUU": "CUU", "MCFA": "MCFA", "MCUFSA": "MCUFSA"}
 GAUSSIAN_MIXTURES = {"Full-GMM": "full", "Com-GMM": "tied", "Diag-GMM": "diag", "Sphe-GMM": "spherical"}
 _BAYESIAN = "Bayesian "
-# The model that the Bayesian Fisher-EM is shown for: its default.
+# The model that the Bayesian Fisher-EM is shown for: one of those that `model="auto"` chooses among.
 _BAYESIAN_MODEL = "DkB"
 # Starts of a full run and of a quick one; a model may take so many seconds on a table.
 _STARTS, _FEW_STARTS, _SECONDS = 10, 1, 120.0
