@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 __all__ = ["Register", "added_entries", "receive_entries"]
@@ -19,24 +20,38 @@ _WAITING: dict[str, Mapping[str, Any]] = {}  # entries from another process, for
 
 
 class Register(Mapping[str, T], Generic[T]):
-    """Entries of one `kind` by name, in the order in which they were added."""
+    """Entries of one `kind` by name, in the order in which they were added.
 
-    def __init__(self, kind: str, entries: Mapping[str, T] | None = None):
+    `filled_by` is the module that adds the package's own, by its full name; it is imported when the register is first
+    asked, for modules that most programs do without.
+    """
+
+    def __init__(self, kind: str, entries: Mapping[str, T] | None = None, *, filled_by: str | None = None):
         if kind in _REGISTERS:
             raise ValueError(f"there is already a register of kind {kind!r}")
         self.kind = kind
         self._entries: dict[str, T] = dict(entries or {})
         self._own = set(self._entries)  # what every process that imports the package has
+        self._filled_by = filled_by
         _REGISTERS[kind] = self
         self._receive(_WAITING.pop(kind, {}))
 
+    def _fill(self) -> None:
+        """Import the module that adds the package's own entries, once."""
+        home, self._filled_by = self._filled_by, None
+        if home is not None:
+            import_module(home)
+
     def __getitem__(self, name: str) -> T:
+        self._fill()
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
+        self._fill()
         return iter(self._entries)
 
     def __len__(self) -> int:
+        self._fill()
         return len(self._entries)
 
     def __repr__(self) -> str:
@@ -46,6 +61,11 @@ class Register(Mapping[str, T], Generic[T]):
         """Add an entry; as a decorator (`@REGISTER.add("name")`) when only the name is given."""
         if entry is None:
             return self._decorator(name)
+        self._fill()
+        return self.provide(name, entry)
+
+    def provide(self, name: str, entry: T) -> T:
+        """Add one of the package's own entries, from a module that `filled_by` imports: nothing else is imported."""
         if name in self._entries:
             raise ValueError(f"there is already a {self.kind} named {name!r}")
         self._entries[name] = entry
@@ -67,6 +87,7 @@ class Register(Mapping[str, T], Generic[T]):
 
     def find(self, name: str) -> T:
         """The entry of that name; a ValueError that lists the names if there is none."""
+        self._fill()
         if not isinstance(name, str) or name not in self._entries:
             raise ValueError(f"unknown {self.kind} {name!r}; choose one of {', '.join(self._entries)}")
         return self._entries[name]
@@ -84,7 +105,7 @@ class Register(Mapping[str, T], Generic[T]):
 def added_entries() -> dict[str, dict[str, Any]]:
     """What was added since a register was made or sealed, by kind and name: a worker process starts without it."""
     added = {
-        kind: {name: entry for name, entry in register.items() if name not in register._own}
+        kind: {name: entry for name, entry in register._entries.items() if name not in register._own}
         for kind, register in _REGISTERS.items()
     }
     return {kind: entries for kind, entries in added.items() if entries}

@@ -58,8 +58,8 @@ class Reader:
             raise TypeError("a reader needs a function: whole(path) -> Sheet or streamed(path) -> Source")
 
 
-# Suffix -> reader. The modules of the readers fill it.
-READERS: Register[Reader] = Register("kind of file")
+# Suffix -> reader. The modules of the readers fill it, when the first file is opened or the register is asked.
+READERS: Register[Reader] = Register("kind of file", filled_by="fisherem.tables.opening")
 
 
 def reader_of(path: Path) -> Reader:

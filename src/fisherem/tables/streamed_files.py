@@ -21,10 +21,10 @@ from .zarr_array import ZarrSource, open_zarr
 
 __all__ = ["FileChangedError", "NpySource", "ParquetSource", "ZarrSource", "check_numbers", "open_source"]
 
-READERS.add(".npy", Reader(streamed=open_npy))
-READERS.add(".zarr", Reader(streamed=open_zarr))
-READERS.add(".parquet", Reader(streamed=ParquetSource))
-READERS.add(".pq", READERS[".parquet"])
+READERS.provide(".npy", Reader(streamed=open_npy))
+READERS.provide(".zarr", Reader(streamed=open_zarr))
+for _suffix in (".parquet", ".pq"):
+    READERS.provide(_suffix, Reader(streamed=ParquetSource))
 READERS.seal()
 
 

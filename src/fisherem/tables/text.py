@@ -58,7 +58,7 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
 
 
 for _suffix in (".csv", ".tsv", ".txt"):
-    READERS.add(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma")))
+    READERS.provide(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma")))
 READERS.seal()
 
 

@@ -66,7 +66,7 @@ def read_npz(path: Path) -> Sheet:
     return Sheet(frame, ["columns are named x1, x2, ..."])
 
 
-READERS.add(".xlsx", Reader(whole=read_excel))
-READERS.add(".xls", READERS[".xlsx"])
-READERS.add(".npz", Reader(whole=read_npz))
+for _suffix in (".xlsx", ".xls"):
+    READERS.provide(_suffix, Reader(whole=read_excel))
+READERS.provide(".npz", Reader(whole=read_npz))
 READERS.seal()
