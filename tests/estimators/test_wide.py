@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM
+from fisherem.em import metric_starts, problem, starts
 from fisherem.em.f_step.step import SPARSE_STEPS
 from tests.naive import accuracy
 
@@ -115,3 +116,29 @@ def test_rows_of_weight_zero_change_nothing(method):
     with_them = SparseFisherEM(3, init=np.r_[y, np.zeros(6, int)], **options).fit(more, sample_weight=weights)
     np.testing.assert_allclose(with_them.loadings_, alone.loadings_, atol=1e-6)
     assert with_them.log_likelihood_ == pytest.approx(alone.log_likelihood_, rel=1e-8)
+
+
+def test_the_rotation_makes_one_copy_of_the_rows(monkeypatch):
+    monkeypatch.setattr(problem, "_PIECE", 2**16)
+    X = np.random.default_rng(0).normal(size=(60, 60_000)).astype(np.float32) + 1000
+    X[50:] = X[:10]  # the rows span 49 dimensions
+    tracemalloc.start()
+    prepared = problem.prepare(X, ridge=0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.4 * X.size * 8  # doubles; the singular value decomposition itself took four of them
+    basis, coordinates = prepared.scatter.basis, prepared.rows.everything()
+    assert basis.shape == (60_000, 49)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(49), atol=1e-12)
+    np.testing.assert_allclose(coordinates @ basis.T, X - X.mean(axis=0, dtype=float), atol=1e-10)
+
+
+def test_large_tables_are_looked_at_in_pieces(monkeypatch):
+    X, y = wide()
+    whole = SparseFisherEM(3, n_init=1, random_state=0).fit(X)
+    for module, name, size in ((problem, "_PIECE", 2**16), (starts, "_PIECE", 2**16), (metric_starts, "LARGE", 2**17)):
+        monkeypatch.setattr(module, name, size)
+    for Z in (X, X.astype(np.float32)):  # single precision is kept where it comes
+        pieces = SparseFisherEM(3, n_init=1, random_state=0).fit(Z)
+        assert accuracy(y, pieces.labels_) == 1
+        np.testing.assert_array_equal(pieces.support_, whole.support_)

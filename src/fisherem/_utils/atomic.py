@@ -48,6 +48,15 @@ def atomic_file(path: Path):
         raise
 
 
+def _being_written(error: OSError, temporary: Path, folder: Path) -> Path | None:
+    """The file that was to be in `folder` when an error of the system ended its writing; None for another file."""
+    if error.filename is None:  # a full disk names no file: it is the last one that was begun
+        names = sorted(temporary.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        return folder / names[-1].name if names else folder
+    path = Path(os.fsdecode(error.filename))
+    return folder / path.relative_to(temporary) if path.is_relative_to(temporary) else None
+
+
 @contextmanager
 def output_folder(folder: Path):
     """A temporary folder inside `folder`, which is made if need be.
@@ -60,8 +69,12 @@ def output_folder(folder: Path):
     except OSError as error:
         raise ValueError(f"{folder}: cannot be written to ({error.strerror}); choose another folder with -o") from None
     try:
-        with _named(folder):
+        try:
             yield temporary
+        except OSError as error:
+            if error.errno is not None and (target := _being_written(error, temporary, folder)) is not None:
+                raise OSError(error.errno, error.strerror, str(target)) from error
+            raise
         written = sorted(temporary.iterdir())
         check_targets(folder, [path.name for path in written])
         for path in written:

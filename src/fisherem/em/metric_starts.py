@@ -13,26 +13,33 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from .._utils.agreement import adjusted_rand
+from ..rows.base import Rows
 from ..solvers.sparse_kmeans import alternate, dense_start
 from .sampling import Centres, one_sample
-from .starts import STARTS, distinct_rows, is_large
+from .starts import STARTS, distinct_rows, is_large, pieces
 
-__all__ = ["shrunk_kmeans_starts", "shrunk_partition", "sparse_kmeans_starts", "sparse_partitions"]
+__all__ = [
+    "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk_kmeans_starts", "shrunk_partition",
+    "sparse_kmeans_starts", "sparse_partitions",
+]  # fmt: skip
 
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
-_BOUNDS, _LEAST_BOUND, _LARGEST_SHARE = 4, 1.5, 0.6
+_BOUNDS, _LEAST_BOUND, LARGEST_SHARE = 4, 1.5, 0.6
 _RUNS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
 # Partitions that agree more than this (adjusted Rand index) are one.
 _SAME = 0.95
 # The share of the mean variance that is added before the metric is inverted: directions with less variance than that
 # are mostly noise and are not blown up.
 _SHRINKAGE = 0.1
+# Values (128 MB) beyond which no second array of the size of the rows is made.
+LARGE = 2**24
 
 
 def sparse_partitions(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> list[np.ndarray]:
     """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first."""
-    largest = _LARGEST_SHARE * np.sqrt(Z.shape[1])
-    start = dense_start(Z, n_clusters, _RUNS, rng)
+    largest = LARGEST_SHARE * np.sqrt(Z.shape[1])
+    # k-means on all variables knows distances alone, and centres of a large wide table would take as much as its rows
+    start = dense_start(coordinates(Z) if Z.size > LARGE else Z, n_clusters, _RUNS, rng)
     found: list[np.ndarray] = []
     for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
         fit = alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
@@ -48,10 +55,9 @@ def _on_rows(problem, n_clusters: int, rng: np.random.RandomState, partitions) -
         found = partitions(Z - Z.mean(axis=0))
         member = [(labels == np.arange(n_clusters)[:, None]).astype(float) for labels in found]
         return [Centres(m @ Z / np.maximum(m.sum(axis=1, keepdims=True), 1)) for m in member]
-    rows = problem.given.everything()
-    chosen, _, index = distinct_rows(rows, problem.rows.weights)
-    Z = np.ascontiguousarray(rows[chosen], float)
-    return [np.where(index >= 0, labels[index], 0) for labels in partitions(Z - Z.mean(axis=0))]
+    chosen, _, index = distinct_rows(problem.given, problem.rows.weights)
+    Z = centred_rows(problem.given, chosen)
+    return [np.where(index >= 0, labels[index], 0) for labels in partitions(Z)]
 
 
 @STARTS.add("sparse-kmeans")
@@ -75,9 +81,48 @@ def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState)
 
 def _shrunk(Z: np.ndarray) -> np.ndarray:
     """Centred rows Z (n x p) times (S + 0.1 v I)^-1/2, up to a rotation."""
-    u, singular, _ = np.linalg.svd(Z, full_matrices=False)
+    p = Z.shape[1]
+    u, singular, _ = np.linalg.svd(coordinates(Z) if Z.size > LARGE else Z, full_matrices=False)
     values = singular**2 / len(Z)
-    return u * (singular / np.sqrt(values + _SHRINKAGE * values.sum() / Z.shape[1]))
+    return u * (singular / np.sqrt(values + _SHRINKAGE * values.sum() / p))
+
+
+def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
+    """The chosen rows about their mean (m x p), a new array in the order of C, so that no other shows in last digits.
+
+    Doubles, unless the table is a large one of single precision: partitions to begin with need no more.
+    """
+    p, read = (rows.p, rows.take) if isinstance(rows, Rows) else (rows.shape[1], rows.__getitem__)
+    single = rows.dtype == np.float32 and len(chosen) * p > LARGE
+    Z = np.empty((len(chosen), p), np.float32 if single else float)
+    for piece in pieces(*Z.shape):
+        Z[piece[0] : piece[-1] + 1] = read(chosen[piece])
+    Z -= Z.mean(axis=0)
+    return Z
+
+
+def columns_at_once(Z: np.ndarray) -> list[slice]:
+    """Columns to work on at once: all, unless another array of the size of Z (n x p) would be too much."""
+    n, p = Z.shape
+    step = p if Z.size <= LARGE else max(1, LARGE // 4 // n)
+    return [slice(j, min(j + step, p)) for j in range(0, p, step)]
+
+
+def products(Z: np.ndarray) -> np.ndarray:
+    """Z Z' (n x n) in double precision."""
+    out = np.zeros((len(Z), len(Z)))
+    for columns in columns_at_once(Z):
+        part = Z[:, columns].astype(float, copy=False)
+        out += part @ part.T
+    return out
+
+
+def coordinates(Z: np.ndarray) -> np.ndarray:
+    """Coordinates (n x n) with the products of the rows of Z (n x p), where there are fewer of them; else Z."""
+    if Z.shape[0] >= Z.shape[1]:
+        return Z
+    values, vectors = np.linalg.eigh(products(Z))
+    return vectors * np.sqrt(np.maximum(values, 0))
 
 
 STARTS.seal()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dgeqrf, dorgqr
 
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
@@ -27,6 +28,8 @@ _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 1.0
 
 # Singular values below this share of the largest are rounding of the rotation into the row space.
 _ROW_SPACE_TOLERANCE = 1e-10
+# Values that the rotation works on at once (32 MB), and the columns of a block of LAPACK's.
+_PIECE, _LAPACK_BLOCK = 2**22, 64
 # What a state keeps from one fit to the next.
 _LASTING = ("weights", "squared_norms", "first")
 # Rows in which columns are first looked at for being constant: those that vary mostly do so at once.
@@ -247,33 +250,63 @@ def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:
     look_at = np.arange(min(rows.n, _FIRST_LOOK))
     if rows.weights is not None:
         look_at = np.flatnonzero(rows.weights)[:_FIRST_LOOK]
-    look = rows.take(look_at).astype(float)
-    first = look[0]
-    constant = (look == first).all(axis=0)
+    first = rows.take(look_at[:1])[0].astype(float)
+    constant = np.ones(rows.p, bool)
+    for start in range(0, len(look_at), step := max(1, _PIECE // rows.p)):
+        constant &= (rows.take(look_at[start : start + step]) == first).all(axis=0)
     columns = np.flatnonzero(constant)
-    if len(columns) and len(look) < rows.n:
+    if len(columns) and len(look_at) < rows.n:
         constant[columns] = rows.fold(varying_columns, states, first[columns], columns) == 0
     return constant, first
 
 
 def _rotate(rows: Rows, mean, weight, ridge, correction: np.ndarray | None):
     """n <= p: coordinates in the row space. Distances and products between rows stay what they were."""
-    centred = rows.everything() - rows.centre
-    centred -= mean
     w = np.ones(rows.n) if rows.weights is None else rows.weights
-    # Tall (p x n) so that LAPACK reduces by QR first; the SVD is of the unweighted rows so that zero-weight rows fit in
-    basis, singular, _ = np.linalg.svd(centred.T, full_matrices=False)
-    keep = singular > _ROW_SPACE_TOLERANCE * max(singular[0], np.finfo(float).tiny)
-    basis = basis[:, keep]
-    coordinates = centred @ basis
+    # of the unweighted rows, so that rows of weight 0 fit in
+    basis, coordinates = _row_space(_centred(rows, mean))
     covariance = (coordinates.T * w) @ coordinates / weight
     if rows.weights is None:
         eigenvalues = np.diagonal(covariance).copy()
     else:  # weights turn the principal axes inside the row space
         eigenvalues, turn = np.linalg.eigh(covariance)
         eigenvalues = np.maximum(eigenvalues, 0)
-        basis, coordinates = basis @ turn, coordinates @ turn
+        basis, coordinates = _times_in_place(basis, turn), coordinates @ turn
     rotated = ArrayRows(coordinates, rows.weights, n_jobs=1)
     states = rotated.states()
     rotated.fold(column_moments, states, False)
     return rotated, states, RowSpaceScatter(basis, eigenvalues, ridge, correction), np.zeros(basis.shape[1])
+
+
+def _centred(rows: Rows, mean: np.ndarray) -> np.ndarray:
+    """The rows about their mean (n x p): the one copy that is made of them, some rows at a time."""
+    centred = np.empty((rows.n, rows.p))
+    step = max(1, _PIECE // rows.p)
+    for start in range(0, rows.n, step):
+        piece = centred[start : start + step]
+        np.subtract(rows.take(np.arange(start, start + len(piece))), rows.centre, out=piece)
+        piece -= mean
+    return centred
+
+
+def _row_space(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(basis V (p x r) of the row space, coordinates of the rows in it (n x r)) from rows (n x p), which V replaces.
+
+    A' = QR and the SVD of R (n x n): LAPACK writes Q over the rows, so that nothing else of their size is needed.
+    """
+    n = len(centred)
+    reduced, scales, _, _ = dgeqrf(centred.T, lwork=_LAPACK_BLOCK * n, overwrite_a=1)
+    R = np.triu(reduced[:n])
+    left, singular, _ = np.linalg.svd(R)
+    keep = singular > _ROW_SPACE_TOLERANCE * max(singular[0], np.finfo(float).tiny)
+    left = left[:, keep]
+    Q, _, _ = dorgqr(reduced, scales, lwork=_LAPACK_BLOCK * n, overwrite_a=1)
+    return _times_in_place(Q, left), R.T @ left
+
+
+def _times_in_place(basis: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """basis (p x n) @ turn (n x r, r <= n), in the memory of the basis."""
+    step = max(1, _PIECE // basis.shape[1])
+    for start in range(0, len(basis), step):
+        basis[start : start + step, : turn.shape[1]] = basis[start : start + step] @ turn
+    return basis[:, : turn.shape[1]]

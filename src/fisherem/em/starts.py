@@ -14,11 +14,12 @@ from sklearn.cluster import KMeans
 
 from .._utils.agreement import adjusted_rand
 from .._utils.register import Register
+from ..rows.base import Rows
 from .sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
-    "STARTS", "distinct_rows", "is_large", "kmeans_partitions", "kmeans_starts", "random_starts", "sample_centres",
-    "ward_labels", "ward_starts",
+    "STARTS", "distinct_rows", "is_large", "kmeans_partitions", "kmeans_starts", "pieces", "random_starts",
+    "sample_centres", "ward_labels", "ward_starts",
 ]  # fmt: skip
 
 # Up to this many values, equal rows are merged into weighted ones before a start is looked for, so that a row of
@@ -34,22 +35,26 @@ _RUN_ROWS = 2_000
 _SAME_PARTITION = 0.95
 # Ward needs all pairwise distances.
 _WARD_ROWS = 3_000
+# Values that are worked on at once where rows are compared (32 MB).
+_PIECE = 2**22
 
 
-def distinct_rows(Y: np.ndarray, weights: np.ndarray | None):
+def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
     """Equal rows merged, in an order that does not depend on that of the rows.
 
     Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0).
     """
-    n, p = Y.shape
+    read: Callable[[np.ndarray], np.ndarray] = Y.take if isinstance(Y, Rows) else Y.__getitem__
+    n, p = (Y.n, Y.p) if isinstance(Y, Rows) else Y.shape
     w = np.ones(n) if weights is None else weights
     # A fixed random projection sorts the rows; equal rows are neighbours then (and are compared to be sure)
-    key = (Y * np.random.default_rng(0).normal(size=p)).sum(axis=1)
+    direction = np.random.default_rng(0).normal(size=p)
+    key = np.concatenate([(read(piece) * direction).sum(axis=1) for piece in pieces(n, p)])
     order = np.argsort(key, kind="stable")
     new = np.ones(n, bool)
     equal = np.flatnonzero(key[order][1:] == key[order][:-1]) + 1
     if len(equal):
-        new[equal] = (Y[order[equal]] != Y[order[equal - 1]]).any(axis=1)
+        new[equal] = (read(order[equal]) != read(order[equal - 1])).any(axis=1)
     group = np.cumsum(new) - 1
     index = np.empty(n, int)
     index[order] = group
@@ -57,6 +62,12 @@ def distinct_rows(Y: np.ndarray, weights: np.ndarray | None):
     present = merged > 0
     renumber = np.cumsum(present) - 1
     return order[new][present], merged[present], np.where(present[index], renumber[index], -1)
+
+
+def pieces(n: int, p: int) -> list[np.ndarray]:
+    """The numbers of n rows of p values, as many at once as fit 32 MB."""
+    step = max(1, _PIECE // p)
+    return [np.arange(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 def is_large(problem) -> bool:
@@ -80,7 +91,7 @@ def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
 def kmeans_partitions(problem, n_clusters: int, rng: np.random.RandomState, runs: int) -> list[np.ndarray]:
     """Labels (n) of k-means runs on rows in memory that ended in different partitions, least inertia first."""
     rows = problem.rows
-    chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
+    chosen, weights, index = distinct_rows(problem.given, rows.weights)
     different = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng, runs)
     return [np.where(index >= 0, run.labels_[index], 0) for run in different]
 
@@ -123,7 +134,7 @@ def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
         return []
     if is_large(problem):
         return [RandomPartition(int(seed)) for seed in rng.randint(np.iinfo(np.int32).max, size=n_init)]
-    chosen, _, index = distinct_rows(problem.given.everything(), problem.rows.weights)
+    chosen, _, index = distinct_rows(problem.given, problem.rows.weights)
     n = len(chosen)
     starts = []
     for _ in range(n_init):
@@ -192,7 +203,7 @@ def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomStat
     del n_init
     rows = problem.rows
     if not is_large(problem):
-        chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
+        chosen, weights, index = distinct_rows(problem.given, rows.weights)
         if len(chosen) <= _WARD_ROWS:
             labels = ward_labels(rows.everything()[chosen] - rows.centre, weights, n_clusters)
             return [np.where(index >= 0, labels[index], 0)]

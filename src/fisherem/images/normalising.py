@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from ..em.problem import prepare
+from ..em.metric_starts import centred_rows
+from ..em.starts import distinct_rows
 from ..model_selection.scoring import best_matching, contingency
-from ..selection.pool import TRUST, Pool
+from ..selection.pool import TRUST, beyond_chance
 from .clean import CleanPixels
 
 __all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
@@ -55,32 +56,37 @@ class Normalisation:
 
 
 class Rule:
-    """Called by `clean` with the pixels before they are divided; remembers what it has seen."""
+    """Called by `clean` with the pixels before they are divided; remembers which of them it has looked at."""
 
     def __init__(self, n_clusters: int, seed: int):
         self.n_clusters, self.seed = n_clusters, seed
         self.ratios = (float("nan"), float("nan"))
-        self.sample: np.ndarray | None = None  # pixels (n x p) as they are
+        self.index: np.ndarray | None = None  # numbers of the pixels
 
     def __call__(self, rows: CleanPixels) -> bool:
         """Whether to divide."""
         rng = np.random.RandomState(self.seed)
-        index = np.sort(rng.choice(len(rows), min(_PIXELS, len(rows)), replace=False))
-        self.sample = np.array(rows[index], float)
-        self.ratios = (self._ratio(self.sample), self._ratio(divided(self.sample)))
+        self.index = np.sort(rng.choice(len(rows), min(_PIXELS, len(rows)), replace=False))
+        self.ratios = (self._ratio(self.sample(rows)), self._ratio(divided(self.sample(rows))))
         return self.ratios[1] >= self.ratios[0]
 
+    def sample(self, source: CleanPixels) -> np.ndarray:
+        """Those pixels as they are (n x p): read again rather than kept, as there may be many bands."""
+        assert self.index is not None
+        return np.array(source.reflectance(self.index), float)
+
     def _ratio(self, values: np.ndarray) -> float:
-        if len(np.unique(values, axis=0)) <= self.n_clusters:
+        chosen, _, _ = distinct_rows(values, None)
+        if len(chosen) <= self.n_clusters:
             return 0.0
-        problem = prepare(values, ridge="auto", n_jobs=1)
-        return Pool(problem, self.n_clusters, np.random.RandomState(self.seed)).trust()
+        return beyond_chance(centred_rows(values, chosen), self.n_clusters, np.random.RandomState(self.seed))
 
 
 def divided(values: np.ndarray) -> np.ndarray:
-    """Rows divided by their norms; rows of zeros stay."""
+    """Rows divided by their norms, in place; rows of zeros stay."""
     norms = np.linalg.norm(values, axis=1, keepdims=True)
-    return values / np.where(norms == 0, 1, norms)
+    values /= np.where(norms == 0, 1, norms)
+    return values
 
 
 def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -> np.ndarray | None:
@@ -88,7 +94,6 @@ def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -
 
     None where that shows no groups, or cannot be fitted.
     """
-    assert rule.sample is not None
     if rule.ratios[0 if normalised else 1] < TRUST:
         return None
     other = (lambda values: values) if normalised else divided
@@ -96,7 +101,7 @@ def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "constant columns")
         try:
-            fitted = clone(estimator).set_params(n_jobs=1).fit(other(rule.sample))
+            fitted = clone(estimator).set_params(n_jobs=1).fit(other(rule.sample(source)))
         except ValueError:
             return None
     return np.concatenate([fitted.predict(other(source.reflectance(part).astype(float))) for part in source.chunks()])

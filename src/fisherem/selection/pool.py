@@ -16,12 +16,19 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.agreement import adjusted_rand
-from ..em.metric_starts import shrunk_partition, sparse_partitions
+from ..em.metric_starts import (
+    centred_rows,
+    columns_at_once,
+    coordinates,
+    products,
+    shrunk_partition,
+    sparse_partitions,
+)
 from ..em.problem import Problem
-from ..em.starts import distinct_rows, kmeans_partitions
+from ..em.starts import distinct_rows, kmeans_partitions, pieces
 from ..rows.threads import one_thread_each
 
-__all__ = ["TRUST", "TRUST_SHUFFLED", "Pool", "same_partition"]
+__all__ = ["TRUST", "TRUST_SHUFFLED", "Pool", "beyond_chance", "same_partition"]
 
 # k-means is trusted where it explains this many times what it explains of one Gaussian group with the same covariance.
 # Real tables had 1.16 to 1.55; behind a common factor of the noise it was 1.05 to 1.08, with twenty to forty columns
@@ -58,51 +65,45 @@ class Pool:
 
     def __post_init__(self):
         given = self.problem.given
-        rows = given.everything()
-        chosen, _, self._index = distinct_rows(rows, given.weights)
-        kept = np.ascontiguousarray(rows[chosen], float)  # the order in memory must not show in the last digits
-        self._rows = kept - kept.mean(axis=0)
+        self._chosen, _, self._index = distinct_rows(given, given.weights)
+
+    def _rows(self, *, factor: bool = True) -> np.ndarray:
+        """The distinct rows about their mean (m x p), with or without their first principal component.
+
+        A new array, which may be written over: one that is kept would double what wide rows take.
+        """
+        Z = centred_rows(self.problem.given, self._chosen)
+        return Z if factor else _without_factor(Z)
+
+    def _columns(self, columns: np.ndarray) -> np.ndarray:
+        """Some columns of the distinct rows about their mean (m x c)."""
+        given = self.problem.given
+        kept = np.concatenate([given.take(self._chosen[i])[:, columns] for i in pieces(len(self._chosen), given.p)])
+        return centred_rows(kept, np.arange(len(kept)))
 
     def _spread(self, labels: np.ndarray) -> np.ndarray:
         """Labels of all rows from those of the distinct ones; rows of weight 0 are in group 0."""
         return np.where(self._index >= 0, labels[self._index], 0)
 
     def trust(self) -> float:
-        """How much more k-means explains of the rows than of one Gaussian group with the same covariance.
-
-        The idea is that of SigClust (Liu, Hayes, Nobel & Marron 2008).
-        """
-        Z = _compact(self._rows)
-        if len(Z) > _TRUST_ROWS:
-            Z = Z[np.sort(self.rng.choice(len(Z), _TRUST_ROWS, replace=False))]
-            Z = Z - Z.mean(axis=0)
-        values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
-        factor = vectors * np.sqrt(np.maximum(values, 0))
-        draws = [self.rng.normal(size=Z.shape) @ factor.T for _ in range(_DRAWS)]
-        with one_thread_each():  # products of this size are slower on several
-            chance = np.mean([self._explained(draw - draw.mean(axis=0)) for draw in draws])
-            return float(self._explained(Z) / max(chance, np.finfo(float).tiny))
+        """How much more k-means explains of the rows than of one Gaussian group with the same covariance."""
+        return beyond_chance(self._rows(), self.n_clusters, self.rng)
 
     def above_shuffled(self, labels: np.ndarray) -> float:
         """How much more a partition explains than k-means explains of the same columns shuffled apart."""
-        Z = self._rows
+        Z = self._rows()
         kept = np.empty(len(Z), int)
         kept[self._index[self._index >= 0]] = labels[self._index >= 0]
         member = (kept == np.arange(self.n_clusters)[:, None]).astype(float)
-        own = ((member @ Z) ** 2 / np.maximum(member.sum(axis=1), 1)[:, None]).sum() / (Z**2).sum()
-        order = self.rng.rand(*Z.shape).argsort(axis=0)
+        own = ((member @ Z) ** 2 / np.maximum(member.sum(axis=1), 1)[:, None]).sum() / sum(
+            (Z[:, columns] ** 2).sum() for columns in columns_at_once(Z)
+        )
+        for columns in columns_at_once(Z):
+            order = self.rng.rand(*Z[:, columns].shape).argsort(axis=0)
+            Z[:, columns] = np.take_along_axis(Z[:, columns], order, axis=0)
         with one_thread_each():
-            chance = self._explained(_compact(np.take_along_axis(Z, order, axis=0)))
+            chance = _explained(coordinates(Z), self.n_clusters, self.rng)
         return float(own / max(chance, np.finfo(float).tiny))
-
-    def _explained(self, Z: np.ndarray) -> float:
-        """The share of the variance of centred rows that k-means explains."""
-        seed = int(self.rng.randint(np.iinfo(np.int32).max))
-        runs = KMeans(self.n_clusters, n_init=_TRUST_RUNS, max_iter=_TRUST_ITERATIONS, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups, in a draw of few
-            inertia = runs.fit(Z).inertia_
-        return float(1 - inertia / max((Z**2).sum(), np.finfo(float).tiny))
 
     def kmeans(self) -> list[np.ndarray]:
         """Distinct partitions of many k-means runs on all variables, least inertia first."""
@@ -111,8 +112,8 @@ class Pool:
     def sparse_kmeans(self) -> list[np.ndarray]:
         """Distinct partitions of sparse k-means, on the variables and on what their first factor leaves."""
         found: list[np.ndarray] = []
-        for Z in (self._rows, _without_factor(self._rows)):
-            for labels in sparse_partitions(Z, self.n_clusters, self.rng):
+        for factor in (True, False):
+            for labels in sparse_partitions(self._rows(factor=factor), self.n_clusters, self.rng):
                 if not same_partition(labels, found):
                     found.append(labels)
         return [self._spread(labels) for labels in found]
@@ -120,20 +121,16 @@ class Pool:
     def linked_kmeans(self) -> list[np.ndarray]:
         """Distinct partitions of k-means on the variables that go together with most others, of many.
 
-        Variables that carry the same groups are correlated, those that carry nothing only by chance. The sum of a
-        variable's squared correlations with all others takes one product with the smaller of the two inner products.
+        Variables that carry the same groups are correlated, those that carry nothing only by chance.
         """
         found: list[np.ndarray] = []
-        for Z in (self._rows, _without_factor(self._rows)):
-            deviations = np.sqrt((Z**2).sum(axis=0))
-            Z = Z / np.where(deviations > 0, deviations, 1.0)
-            linked = np.einsum("np,np->p", Z, _squared(Z))
-            order = np.argsort(-linked, kind="stable")
+        for factor in (True, False):
+            order = np.argsort(-_links(self._rows(factor=factor)), kind="stable")
             for m in _LINKED:
-                if _LINKED_SHARE * m > Z.shape[1]:
+                if _LINKED_SHARE * m > len(order):
                     break
                 seed = int(self.rng.randint(np.iinfo(np.int32).max))
-                columns = np.ascontiguousarray(self._rows[:, np.sort(order[:m])])
+                columns = self._columns(np.sort(order[:m]))
                 labels = KMeans(self.n_clusters, n_init=_LINKED_RUNS, random_state=seed).fit(columns).labels_
                 if not same_partition(labels, found):
                     found.append(labels)
@@ -141,26 +138,57 @@ class Pool:
 
     def shrunk_kmeans(self) -> list[np.ndarray]:
         """The partition of k-means in the shrunk metric."""
-        return [self._spread(shrunk_partition(self._rows, self.n_clusters, self.rng))]
+        return [self._spread(shrunk_partition(self._rows(), self.n_clusters, self.rng))]
 
 
-def _compact(Z: np.ndarray) -> np.ndarray:
-    """Coordinates with the same distances between rows, at most as many as there are rows."""
-    if Z.shape[0] >= Z.shape[1]:
-        return Z
-    values, vectors = np.linalg.eigh(Z @ Z.T)
-    return vectors * np.sqrt(np.maximum(values, 0))
+def beyond_chance(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> float:
+    """How much more k-means explains of centred rows Z (n x p) than of one Gaussian group with the same covariance.
+
+    The idea is that of SigClust (Liu, Hayes, Nobel & Marron 2008).
+    """
+    Z = coordinates(Z)
+    if len(Z) > _TRUST_ROWS:
+        Z = Z[np.sort(rng.choice(len(Z), _TRUST_ROWS, replace=False))]
+        Z = Z - Z.mean(axis=0)
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+    factor = vectors * np.sqrt(np.maximum(values, 0))
+    draws = [rng.normal(size=Z.shape) @ factor.T for _ in range(_DRAWS)]
+    with one_thread_each():  # products of this size are slower on several
+        chance = np.mean([_explained(draw - draw.mean(axis=0), n_clusters, rng) for draw in draws])
+        return float(_explained(Z, n_clusters, rng) / max(chance, np.finfo(float).tiny))
 
 
-def _squared(Z: np.ndarray) -> np.ndarray:
-    """Z Z'Z, by the smaller of its inner products: 100,000 rows must not meet in a table of n x n."""
-    return (Z @ Z.T) @ Z if Z.shape[0] <= Z.shape[1] else Z @ (Z.T @ Z)
+def _explained(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> float:
+    """The share of the variance of centred rows that k-means explains."""
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    runs = KMeans(n_clusters, n_init=_TRUST_RUNS, max_iter=_TRUST_ITERATIONS, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups, in a draw of few
+        inertia = runs.fit(Z).inertia_
+    return float(1 - inertia / max((Z**2).sum(), np.finfo(float).tiny))
+
+
+def _links(Z: np.ndarray) -> np.ndarray:
+    """The sum of each column's squared correlations with all others (p), from centred rows Z (n x p), which it scales.
+
+    It takes one product with the smaller of the two inner products: 100,000 rows must not meet in a table of n x n.
+    """
+    deviations = np.sqrt(np.concatenate([(Z[:, columns] ** 2).sum(axis=0) for columns in columns_at_once(Z)]))
+    Z /= np.where(deviations > 0, deviations, 1.0)
+    if Z.shape[0] > Z.shape[1]:
+        return np.einsum("np,np->p", Z, Z @ (Z.T @ Z))
+    inner = products(Z)
+    return np.concatenate([np.einsum("np,np->p", Z[:, c], inner @ Z[:, c]) for c in columns_at_once(Z)])
 
 
 def _without_factor(Z: np.ndarray) -> np.ndarray:
-    """Z less its first principal component."""
+    """Z (n x p) less its first principal component, in its own memory."""
     if Z.shape[0] <= Z.shape[1]:
-        u = np.linalg.eigh(Z @ Z.T)[1][:, -1]
-        return Z - np.outer(u, u @ Z)
-    v = np.linalg.eigh(Z.T @ Z)[1][:, -1]
-    return Z - np.outer(Z @ v, v)
+        u = np.linalg.eigh(products(Z))[1][:, -1]
+        v = u @ Z
+    else:
+        v = np.linalg.eigh(Z.T @ Z)[1][:, -1]
+        u = Z @ v
+    for columns in columns_at_once(Z):
+        Z[:, columns] -= np.outer(u, v[columns])
+    return Z

@@ -109,8 +109,9 @@ def alternate(
 def _repartition(Z, labels, weights, K: int, max_iter: int) -> np.ndarray:
     """Labels (n) of k-means under the weights, started from the current groups."""
     kept = np.flatnonzero(weights)
-    scaled = Z[:, kept] * np.sqrt(weights[kept])
-    member = (labels == np.arange(K)[:, None]).astype(float)
+    scaled = Z[:, kept]
+    scaled *= np.sqrt(weights[kept])
+    member = (labels == np.arange(K)[:, None]).astype(Z.dtype)
     centres = member @ scaled / np.maximum(member.sum(axis=1), 1)[:, None]
     return lloyd(scaled, centres[None], max_iter)[0][0]
 

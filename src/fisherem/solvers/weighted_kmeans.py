@@ -62,14 +62,14 @@ def lloyd(Z: np.ndarray, centres: np.ndarray, max_iter: int):
     columns = np.arange(n)
     counts = np.zeros((R, K))
     for _ in range(max_iter):
-        flat = centres.reshape(R * K, p)
+        flat = centres.reshape(R * K, p).astype(Z.dtype, copy=False)  # rows in single precision are not copied
         score = flat @ Z.T  # (RK x n): c'z - |c|^2 / 2 is largest at the nearest centre
         score -= 0.5 * np.einsum("kj,kj->k", flat, flat)[:, None]
         following = score.reshape(R, K, n).argmax(axis=1)
         if np.array_equal(following, labels):
             break
         labels = following
-        member = np.zeros((R * K, n))
+        member = np.zeros((R * K, n), Z.dtype)
         member[offset + labels, columns] = 1.0
         counts = member.sum(axis=1)
         sums = member @ Z
@@ -82,7 +82,7 @@ def lloyd(Z: np.ndarray, centres: np.ndarray, max_iter: int):
 
 def between(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """BCSS[j] = sum_k n_k mean_kj^2 of centred rows Z (n x p) with labels (n): (p,)."""
-    member = (labels == np.arange(n_clusters)[:, None]).astype(float)
+    member = (labels == np.arange(n_clusters)[:, None]).astype(Z.dtype)
     counts = member.sum(axis=1)
     sums = member @ Z
     return (sums**2 / np.maximum(counts, 1)[:, None]).sum(axis=0)
