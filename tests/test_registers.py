@@ -23,6 +23,7 @@ from fisherem.images.read import Reader as ImageReader
 from fisherem.images.write import WRITERS as IMAGE_WRITERS
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
+from fisherem.model.factors import STRUCTURES
 from fisherem.model_selection.comparison import methods
 from fisherem.reports.writers import WRITERS, write_all
 from fisherem.rivals import RIVALS, Rival
@@ -30,7 +31,7 @@ from fisherem.tables.readers import READERS, Reader, Sheet
 
 SHORT = {"n_init": 1, "random_state": 0}
 REGISTERS = [
-    MODELS, DISCRIMINANTS, SPARSE_STEPS, AXIS_WEIGHTS, STARTS, STOPPING, CRITERIA, RIVALS, READERS, WRITERS,
+    MODELS, STRUCTURES, DISCRIMINANTS, SPARSE_STEPS, AXIS_WEIGHTS, STARTS, STOPPING, CRITERIA, RIVALS, READERS, WRITERS,
     IMAGE_READERS, IMAGE_WRITERS,
 ]  # fmt: skip
 

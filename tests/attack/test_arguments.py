@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fisherem import (
+    BayesianFisherEM,
     Clustvarsel,
+    FactorMixture,
     FisherEM,
     ModelSearch,
     SelectDiscriminative,
@@ -46,6 +48,20 @@ QUICK: dict[str, tuple[Any, dict[str, Any]]] = {
     "SparseFisherEM": (SparseFisherEM, {"n_clusters": 2, "n_init": 1, "random_state": 0, "n_jobs": 1}),
     "SparseFisherEM, penalised": (
         SparseFisherEM, {"n_clusters": 2, "n_init": 1, "random_state": 0, "n_jobs": 1, "sparsity": 0.5},
+    ),
+    "FactorMixture": (FactorMixture, {"n_clusters": 2, "n_factors": 1, "n_init": 1, "random_state": 0, "n_jobs": 1}),
+    "FactorMixture, MCFA": (
+        FactorMixture,
+        {"n_clusters": 2, "n_factors": 1, "structure": "MCFA", "n_init": 1, "random_state": 0, "n_jobs": 1},
+    ),
+    "BayesianFisherEM": (
+        BayesianFisherEM,
+        {"n_clusters": 2, "method": "svd", "sparsity": 0.5, "n_init": 1, "random_state": 0, "n_jobs": 1},
+    ),
+    "ModelSearch, factors": (
+        ModelSearch,
+        {"estimator": FactorMixture(n_factors=1, tol=1e-3, random_state=0), "n_clusters": [2], "models": ["UUU"],
+         "n_factors": [1], "n_init": 1, "n_jobs": 1, "progress": False},
     ),
     "ModelSearch": (
         ModelSearch,

@@ -58,9 +58,13 @@ def _structures(search) -> list[Structure]:
     """The structures of `models`; None: the estimator's own."""
     if search.models is None:
         return [resolve_structure(search.estimator.structure)]
-    if isinstance(search.models, str):
-        return list(STRUCTURES.values()) if search.models == "all" else [resolve_structure(search.models)]
-    return list(dict.fromkeys(map(resolve_structure, check_list("models", search.models))))
+    if isinstance(search.models, str) and search.models == "all":
+        return list(STRUCTURES.values())
+    names = [search.models] if isinstance(search.models, str) else check_list("models", search.models)
+    try:
+        return list(dict.fromkeys(map(resolve_structure, names)))
+    except ValueError as error:
+        raise ValueError(f"models must be structures for a FactorMixture: {error}") from None
 
 
 def _numbers(search) -> list[Any]:
