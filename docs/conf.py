@@ -34,7 +34,9 @@ numpydoc_class_members_toctree = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": r"plot_",
+    # Scripts of real data are shown, and run only where the data are.
+    "filename_pattern": r"(plot|real)_" if "FISHEREM_DATA" in os.environ else r"plot_",
+    "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,

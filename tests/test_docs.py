@@ -1,6 +1,13 @@
-"""Every Python block of the README and the docs runs, and so does every script of the gallery."""
+"""Every Python block of README and docs runs and prints what the page says; so do the gallery and the notebook."""
 
+import contextlib
+import doctest
+import io
+import json
+import os
 import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -9,11 +16,23 @@ from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+REAL = sorted((ROOT / "examples").glob("real_*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+# A ```text block right below a Python block is what that block prints; "..." stands for anything.
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?", flags=re.S)
+SAME = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
 def blocks(page):
-    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
+    """(code, what the page says it prints or "") of every Python block."""
+    return BLOCK.findall(page.read_text())
+
+
+def check_output(code, expected, printed):
+    if not doctest.OutputChecker().check_output(expected, printed, SAME):
+        pytest.fail(f"this block\n\n{code}\nprints\n\n{printed}\nand the page says\n\n{expected}", pytrace=False)
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
@@ -25,8 +44,12 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope: dict = {"__name__": page.stem}
     with threadpool_limits(1):  # k-means on tiny data: two threads only wait for each other
-        for block in blocks(page):
-            exec(compile(block, str(page), "exec"), scope)  # one page, one scope: blocks go on from those before
+        for code, expected in blocks(page):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, str(page), "exec"), scope)  # one page, one scope: blocks go on from those before
+            if expected:
+                check_output(code, expected, printed.getvalue())
 
 
 def test_links_between_pages_lead_somewhere():
@@ -74,3 +97,65 @@ def test_gallery_scripts_run(script, tmp_path, monkeypatch):
         exec(compile(script.read_text(), str(script), "exec"), {"__name__": "__main__"})
     assert plt.get_fignums(), f"{script.name} draws nothing"
     plt.close("all")
+
+
+@pytest.mark.parametrize("script", REAL, ids=lambda p: p.stem)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scripts_of_real_data_find_what_their_page_says(script, capsys, monkeypatch):
+    """Every accuracy that a script prints, or writes above a map, is on the page."""
+    if "FISHEREM_DATA" not in os.environ:
+        pytest.skip("FISHEREM_DATA is not set")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    assert "Needs ``FISHEREM_DATA``" in script.read_text().replace("\n", " ")
+    with threadpool_limits(1):
+        exec(compile(script.read_text(), str(script), "exec"), {"__name__": "__main__"})
+    titles = [ax.get_title() for number in plt.get_fignums() for ax in plt.figure(number).axes]
+    plt.close("all")
+    found = set(re.findall(r"\b0\.\d{3}\b", " ".join([capsys.readouterr().out, *titles])))
+    said = (ROOT / "docs/real-data.md").read_text()
+    assert found, f"{script.name} scores nothing"
+    assert not {number for number in found if number not in said}
+
+
+def test_the_first_page_and_the_readme_begin_alike():
+    """What it does, one picture, the install line and six lines of code."""
+    pages = [(ROOT / name).read_text() for name in ("README.md", "docs/index.md")]
+    heads = [text[: text.index("iterations ")] for text in pages]
+    assert heads[0].replace("docs/images/", "images/") == heads[1]
+    assert heads[1].count("![") == 1
+    assert "\npip install .\n" in heads[1]
+    code = BLOCK.search(heads[1] + "```")[1]
+    assert len([line for line in code.splitlines() if line]) == 6
+
+
+# A process of its own: the kernel's sockets and threads are no business of the tests' warnings.
+RUN_NOTEBOOK = """
+import json, sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], 4)
+nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+print(json.dumps(notebook))
+"""
+
+
+def texts(notebook):
+    """What the code cells of a notebook show as text, cell by cell."""
+    outputs = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    shown = [[part.get("data", {}).get("text/plain", part.get("text", "")) for part in parts] for parts in outputs]
+    return ["\n".join("".join(part) for part in parts) for parts in shown]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_notebooks_run_and_show_what_they_hold(path, tmp_path):
+    pytest.importorskip("nbclient")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_NOTEBOOK, str(path)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    held = json.loads(path.read_text())
+    assert texts(json.loads(done.stdout)) == texts(held)
+    assert path.stat().st_size < 100_000
