@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, SparseKMeans
+from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, SparseKMeans, compare
 from fisherem.em.problem import prepare
 from fisherem.model_selection.scoring import accuracy
 from fisherem.rows.in_memory import ArrayRows
@@ -139,6 +139,13 @@ def test_a_method_that_cannot_says_what_to_do():
         SparseKMeans(3).fit(sparse.csr_array(X))
     with pytest.raises(TypeError, match=r"toarray\(\)"):
         FisherEM(3, random_state=0).fit(X).impute(sparse.csr_array(X))
+
+
+def test_a_comparison_says_which_methods_cannot():
+    X, _ = counts()
+    table = compare(sparse.csr_array(X), n_clusters=3, methods=["FisherEM", "k-means", "SparseKMeans"]).table
+    assert table["n_variables"].isna().tolist() == [False, False, True]
+    assert "toarray()" in table["reason"][2]
 
 
 def test_values_that_are_not_finite_are_named():

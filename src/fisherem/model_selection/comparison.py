@@ -108,7 +108,7 @@ def compare(
     if len(shape) != 2:
         raise ValueError(f"X must be a table of rows x columns; got the shape {shape}")
     names = [column_name(j) for j in range(shape[1])] if columns is None else list(map(str, columns))
-    y, known = _known(y, len(X))
+    y, known = _known(y, shape[0])
     rows, labels, supports, models = [], {}, {}, {}
     tell = watch or _silent
     with LimitedWorker(_ready) as worker:
