@@ -16,7 +16,7 @@ from .._utils.agreement import adjusted_rand
 from ..rows.base import Rows
 from ..solvers.sparse_kmeans import alternate, dense_start
 from .sampling import Centres, one_sample
-from .starts import STARTS, distinct_rows, is_large, pieces
+from .starts import STARTS, distinct_rows, is_large, pieces, rows_at
 
 __all__ = [
     "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk_kmeans_starts", "shrunk_partition",
@@ -92,11 +92,11 @@ def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
 
     Doubles, unless the table is a large one of single precision: partitions to begin with need no more.
     """
-    p, read = (rows.p, rows.take) if isinstance(rows, Rows) else (rows.shape[1], rows.__getitem__)
+    p = rows.p if isinstance(rows, Rows) else rows.shape[1]
     single = rows.dtype == np.float32 and len(chosen) * p > LARGE
     Z = np.empty((len(chosen), p), np.float32 if single else float)
     for piece in pieces(*Z.shape):
-        Z[piece[0] : piece[-1] + 1] = read(chosen[piece])
+        Z[piece[0] : piece[-1] + 1] = rows_at(rows, chosen[piece])
     Z -= Z.mean(axis=0)
     return Z
 

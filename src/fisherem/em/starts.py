@@ -19,7 +19,7 @@ from .sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
     "STARTS", "distinct_rows", "is_large", "kmeans_partitions", "kmeans_starts", "pieces", "random_starts",
-    "sample_centres", "ward_labels", "ward_starts",
+    "rows_at", "sample_centres", "ward_labels", "ward_starts",
 ]  # fmt: skip
 
 # Up to this many values, equal rows are merged into weighted ones before a start is looked for, so that a row of
@@ -44,17 +44,16 @@ def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
 
     Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0).
     """
-    read: Callable[[np.ndarray], np.ndarray] = Y.take if isinstance(Y, Rows) else Y.__getitem__
     n, p = (Y.n, Y.p) if isinstance(Y, Rows) else Y.shape
     w = np.ones(n) if weights is None else weights
     # A fixed random projection sorts the rows; equal rows are neighbours then (and are compared to be sure)
     direction = np.random.default_rng(0).normal(size=p)
-    key = np.concatenate([(read(piece) * direction).sum(axis=1) for piece in pieces(n, p)])
+    key = np.concatenate([(rows_at(Y, piece) * direction).sum(axis=1) for piece in pieces(n, p)])
     order = np.argsort(key, kind="stable")
     new = np.ones(n, bool)
     equal = np.flatnonzero(key[order][1:] == key[order][:-1]) + 1
     if len(equal):
-        new[equal] = (read(order[equal]) != read(order[equal - 1])).any(axis=1)
+        new[equal] = (rows_at(Y, order[equal]) != rows_at(Y, order[equal - 1])).any(axis=1)
     group = np.cumsum(new) - 1
     index = np.empty(n, int)
     index[order] = group
@@ -62,6 +61,17 @@ def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
     present = merged > 0
     renumber = np.cumsum(present) - 1
     return order[new][present], merged[present], np.where(present[index], renumber[index], -1)
+
+
+def rows_at(Y: np.ndarray | Rows, index: np.ndarray) -> np.ndarray:
+    """Rows by number, in any order: an engine gives them in ascending order alone."""
+    if not isinstance(Y, Rows):
+        return Y[index]
+    order = np.argsort(index)
+    taken = Y.take(index[order])
+    out = np.empty_like(taken)
+    out[order] = taken
+    return out
 
 
 def pieces(n: int, p: int) -> list[np.ndarray]:

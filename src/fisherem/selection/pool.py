@@ -25,7 +25,7 @@ from ..em.metric_starts import (
     sparse_partitions,
 )
 from ..em.problem import Problem
-from ..em.starts import distinct_rows, kmeans_partitions, pieces
+from ..em.starts import distinct_rows, kmeans_partitions, pieces, rows_at
 from ..rows.threads import one_thread_each
 
 __all__ = ["TRUST", "TRUST_SHUFFLED", "Pool", "beyond_chance", "same_partition"]
@@ -78,7 +78,8 @@ class Pool:
     def _columns(self, columns: np.ndarray) -> np.ndarray:
         """Some columns of the distinct rows about their mean (m x c)."""
         given = self.problem.given
-        kept = np.concatenate([given.take(self._chosen[i])[:, columns] for i in pieces(len(self._chosen), given.p)])
+        chosen = self._chosen
+        kept = np.concatenate([rows_at(given, chosen[i])[:, columns] for i in pieces(len(chosen), given.p)])
         return centred_rows(kept, np.arange(len(kept)))
 
     def _spread(self, labels: np.ndarray) -> np.ndarray:
