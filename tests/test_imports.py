@@ -78,8 +78,8 @@ INSIDE = {
     ],
     "reports.figures": ["frame", "boxes", "criterion", "heat", "path", "profile"],
     "images": [
-        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "cleaning_report", "clean",
-        "normalising",
+        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "colours", "truth", "cleaning_report", "clean",
+        "normalising", "sample_stability", "spreading", "grouping",
         "write", "segmentation", "segment",
     ],
     "experiments": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["column_name", "count", "group_name", "listed"]
+__all__ = ["column_name", "count", "group_name", "listed", "ranges"]
 
 # Names that an error or a note shows before it says how many more there are.
 MOST_LISTED = 5
@@ -30,3 +30,14 @@ def group_name(k: int) -> str:
 def column_name(j: int) -> str:
     """The name of a column that has none: column j (from 0) is "x1", "x2", ... everywhere."""
     return f"x{j + 1}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """ "3, 5-8, 12": ascending numbers, with what follows each other as one range."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -2,6 +2,7 @@
 
     read(path)          a file (ENVI, GeoTIFF, MATLAB, .npy)   -> Cube: rows x columns x bands, on disk where possible
     clean(cube)         a Cube                                 -> Cleaned: n pixels x p bands, and what was left out
+    read_truth(path)    a file of known classes                -> Truth: classes (rows x columns), to compare a map with
     segment(cube, K)    a Cube, array or path                  -> Segmentation: labels (rows x columns), posteriors
                                                                   (rows x columns x K), support (bands), mean spectra
                                                                   (K x bands); `save` writes maps, tables and a page
@@ -16,5 +17,9 @@ from .cube import Cube, Georeference
 from .read import read, read_mask
 from .segment import segment
 from .segmentation import Segmentation
+from .truth import Comparison, Truth, read_truth
 
-__all__ = ["CleaningReport", "Cube", "Georeference", "Segmentation", "clean", "read", "read_mask", "segment"]
+__all__ = [
+    "CleaningReport", "Comparison", "Cube", "Georeference", "Segmentation", "Truth", "clean", "read", "read_mask",
+    "read_truth", "segment",
+]  # fmt: skip

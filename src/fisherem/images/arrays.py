@@ -13,7 +13,7 @@ from .cube import Cube
 from .lines import READ_WHOLE_BYTES, LazyLines
 from .matlab5 import is_matlab5, variables
 
-__all__ = ["Hdf5Lines", "fold_pixels", "load_array", "read_matlab", "read_npy"]
+__all__ = ["Hdf5Lines", "fold_pixels", "load_array", "matlab_array", "read_matlab", "read_npy"]
 
 
 def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
@@ -76,21 +76,70 @@ def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
 
     `variable` names the array, `shape` (rows, columns) folds a table of pixels; see `read`.
     """
-    with path.open("rb") as file:
-        start = file.read(128)
-    if start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF"):
+    start = _start(path)
+    if _is_hdf5(start):
         return _read_matlab73(path, variable, shape, order)
+    found = _variables(path, start)
+    chosen = _choose({name: size for name, (size, _) in found.items()}, variable, shape, path.name)
+    return _as_cube(_values(found[chosen][1], path), shape, order, path)
+
+
+def matlab_array(path: Path, shape: tuple[int, int], variable: str | None = None) -> np.ndarray:
+    """The array of `shape` (rows, columns) in a .mat file, as for classes of pixels; `variable` names it.
+
+    A `variable` is returned whatever its shape. Without one there must be a single array of that shape.
+    """
+    start = _start(path)
+    if _is_hdf5(start):
+        file, sizes = _open73(path)
+        with file:
+            name = _of_shape(sizes, variable, shape, path.name)
+            return _values(lambda: file[name][...].T, path)
+    found = _variables(path, start)
+    sizes = {name: size for name, (size, _) in found.items()}
+    return _values(found[_of_shape(sizes, variable, shape, path.name)][1], path)
+
+
+def _of_shape(found: dict[str, tuple[int, ...]], variable, shape: tuple[int, int], name: str) -> str:
+    """The array to read, among (name -> shape): the one that was asked for, or the only one of that shape."""
+    if variable is not None:
+        return _choose(found, variable, shape, name)
+    sides = (tuple(shape), tuple(shape)[::-1])  # a transposed one is read, and said to be so
+    fits = next((some for side in sides if (some := [k for k, v in found.items() if v == side])), [])
+    wanted = f"{shape[0]} x {shape[1]}"
+    if not fits:
+        listed = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in found.items()) or "none"
+        raise ValueError(
+            f"{name} holds no array of the image's {wanted} (rows x columns); it has: {listed}. Save the classes as an "
+            "array of that size"
+        )
+    if len(fits) > 1:
+        raise ValueError(f"{name} holds several arrays of {wanted}: name one of {', '.join(fits)} as the variable")
+    return fits[0]
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(128)
+
+
+def _is_hdf5(start: bytes) -> bool:
+    return start.startswith(b"MATLAB 7.3") or start.startswith(b"\x89HDF")
+
+
+def _variables(path: Path, start: bytes) -> _Variables:
     read_variables = _variables5 if is_matlab5(start) else _variables4
     try:
-        found = read_variables(path)
+        return read_variables(path)
     except Exception as error:  # a damaged file can make a parser raise anything
         raise ValueError(f"{path.name} cannot be read as a MATLAB file: {_reason(error)}") from error
-    chosen = _choose({name: size for name, (size, _) in found.items()}, variable, shape, path.name)
+
+
+def _values(read: Callable[[], np.ndarray], path: Path) -> np.ndarray:
     try:
-        array = found[chosen][1]()
+        return read()
     except Exception as error:
         raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
-    return _as_cube(array, shape, order, path)
 
 
 # name -> (shape, a function that reads the values)
@@ -131,7 +180,8 @@ class Hdf5Lines(LazyLines):
             raise ValueError(f"{name} is damaged or incomplete: {_reason(error)}") from error
 
 
-def _read_matlab73(path: Path, variable, shape, order) -> Cube:
+def _open73(path: Path):
+    """(the open file, name -> shape as MATLAB shows it) of the numeric arrays in it."""
     h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
     try:
         file = h5py.File(path, "r")
@@ -143,15 +193,17 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
         }
     except Exception as error:  # a damaged file can make h5py raise anything
         raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {_reason(error)}") from error
+    return file, found
+
+
+def _read_matlab73(path: Path, variable, shape, order) -> Cube:
+    file, found = _open73(path)
     dataset = file[_choose(found, variable, shape, path.name)]
     if dataset.ndim == 3 and dataset.size * dataset.dtype.itemsize > READ_WHOLE_BYTES:
         _check_shape(tuple(reversed(dataset.shape)), shape, path)
         return Cube(Hdf5Lines(dataset), path=str(path))
     with file:
-        try:
-            array = dataset[...].T
-        except Exception as error:
-            raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
+        array = _values(lambda: dataset[...].T, path)
     return _as_cube(array, shape, order, path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from ..model_selection.search_parameters import VERDICT
 from ..rows.threads import one_thread_each
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
+from .colours import check_rgb
 from .cube import Cube, as_cube
+from .grouping import Grouped, least_pixels, spread_bands, without_small_groups
 from .normalising import Rule, chosen, other_labels
 from .read import read
+from .sample_stability import PixelStability, pixel_stability
 from .segmentation import Segmentation
+from .truth import Truth, as_truth
 
 __all__ = ["segment"]
 
@@ -48,6 +53,11 @@ def segment(
     criterion: str = "auto",
     n_init: int = 1,
     random_state=0,
+    min_size: float = 0,
+    spread: bool = False,
+    truth=None,
+    rgb: Sequence[int] | None = None,
+    stability: int | None = None,
     progress: bool | str = "auto",
     **options,
 ) -> Segmentation:
@@ -71,23 +81,49 @@ def segment(
     normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
         other way gives where it differs much (`normalisation`)
     n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
+    min_size : the fewest pixels of a group, or a share of the pixels below 1. A smaller group is dissolved: its pixels
+        go to the most probable other group and the model is fitted again from there, with one group less (`notes`)
+    spread : exchange selected bands that lie next to each other for as many that lie apart, wherever C(K, S) is no
+        smaller then, and fit the groups again. False only says where there are such bands (`notes`): a share of the
+        l1 norm takes blocks, "auto" seldom does
+    truth : known classes (rows x columns), or a file with them (see `read_truth`): 0 and no-data are pixels without a
+        class. They are compared with the map (`comparison`), never used to make it
+    rgb : three bands (from 0) for red, green and blue of the colour view; by default natural colours where the
+        wavelengths allow it, else bands spread over the spectrum
+    stability : so many refits to halves of a sample of 2,000 pixels count how often groups and bands come back
+        (`stability`)
     progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
+    if isinstance(min_size, (bool, str)) or not min_size >= 0:
+        least_pixels(min_size, 1)  # says what is wrong before anything is fitted
+    known = None if truth is None else as_truth(truth, cube.shape[:2])
+    rgb = check_rgb(rgb, cube.shape[2])
     # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
     # each other on products of this size, the longer the busier the machine.
     with one_thread_each():
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
-            criterion=criterion, progress=progress,
+            criterion=criterion, progress=progress, shaping=_Shaping(min_size, spread, known, rgb, stability),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Shaping:
+    """What is done with the groups once they are found."""
+
+    min_size: float
+    spread: bool
+    truth: Truth | None
+    rgb: tuple[int, int, int] | None
+    stability: int | None
+
+
 def _segment(
-    cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, progress, settings
+    cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, progress, shaping, settings
 ):
     strength = _strength(spatial)
     if isinstance(n_clusters, str) and n_clusters != _OPEN:
@@ -96,29 +132,45 @@ def _segment(
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
     rule = _rule(cleaning, n_clusters, settings["random_state"])
     cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
+    least = least_pixels(shaping.min_size, len(cleaned.rows))
     prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
     search = None
     if not isinstance(n_clusters, (int, np.integer)):
         search = _search(n_clusters, model, method, sparsity, criterion, progress, settings)
-        check_parameters(search)
-        search.n_features_in_ = cleaned.rows.shape[1]
-        problem, fit = search_rows(search, cleaned.rows, prior=prior)
-        fitted = search.best_estimator_
+        found = _searched(search, cleaned, prior)
     else:
-        estimator = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
-        check_parameters(estimator)
-        estimator.n_features_in_ = cleaned.rows.shape[1]
-        result = fit_rows(estimator, cleaned.rows, prior=prior)
-        problem, fit = result.problem, result.chosen.fit
-        fitted = adopt(estimator, result)
-        warn_unless_converged(estimator, fit)
-    posteriors = problem.rows.gather(fit.states, "posteriors")
+        found = _fitted(
+            _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings), cleaned, prior
+        )
+    found = without_small_groups(found, least, cleaned.rows, prior)
+    found = spread_bands(found, wanted=shaping.spread)
+    warn_unless_converged(found.fitted, found.fit)
+    posteriors = found.posteriors
     normalisation = None
     if rule is not None:
         labels, normalised = posteriors.argmax(axis=0), cleaned.report.normalised
-        others = other_labels(fitted, rule, cleaned.source, normalised) if len(posteriors) > 1 else None
+        others = other_labels(found.fitted, rule, cleaned.source, normalised) if len(posteriors) > 1 else None
         normalisation = chosen(rule, normalised, labels, cleaned.mask, others)
-    return _on_the_map(cube, cleaned, posteriors, fitted, search, fit, normalisation)
+    sure = None
+    if shaping.stability is not None:
+        sure = pixel_stability(
+            found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
+        )
+    return _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping)
+
+
+def _searched(search: ModelSearch, cleaned: Cleaned, prior) -> Grouped:
+    check_parameters(search)
+    search.n_features_in_ = cleaned.rows.shape[1]
+    problem, fit = search_rows(search, cleaned.rows, prior=prior)
+    return Grouped(problem, fit, search.best_estimator_, cleaned.bands)
+
+
+def _fitted(estimator: FisherEM, cleaned: Cleaned, prior) -> Grouped:
+    check_parameters(estimator)
+    estimator.n_features_in_ = cleaned.rows.shape[1]
+    result = fit_rows(estimator, cleaned.rows, prior=prior)
+    return Grouped(result.problem, result.chosen.fit, adopt(estimator, result), cleaned.bands)
 
 
 def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
@@ -183,8 +235,11 @@ def _strength(spatial: float | str) -> float | None:
     return float(spatial)
 
 
-def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit, normalisation) -> Segmentation:
-    """posteriors (K x n) and the model's bands, back in the image."""
+def _on_the_map(
+    cube: Cube, cleaned: Cleaned, found: Grouped, search, normalisation, sure: PixelStability | None, shaping: _Shaping
+) -> Segmentation:
+    """The posteriors and the model's bands, back in the image."""
+    posteriors, fitted = found.posteriors, found.fitted
     K = len(posteriors)
     labels = np.full(cube.shape[:2], -1)
     labels[cleaned.mask] = posteriors.argmax(axis=0)
@@ -194,8 +249,13 @@ def _on_the_map(cube: Cube, cleaned: Cleaned, posteriors, fitted, search, fit, n
     support[cleaned.bands] = fitted.support_
     spectra = np.full((K, cube.shape[2]), np.nan)
     spectra[:, cleaned.bands] = _mean_spectra(cleaned, posteriors)
-    strength = fit.history[-1].get("spatial", 0.0)
-    return Segmentation(labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation)
+    strength = found.fit.history[-1].get("spatial", 0.0)
+    return Segmentation(
+        labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,
+        comparison=None if shaping.truth is None else shaping.truth.compare(labels, K),
+        stability=sure, exchanges=found.exchanges(), notes=found.notes, rgb=shaping.rgb,
+        shrunk=found.shrunk, moved=found.moved,
+    )  # fmt: skip
 
 
 def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:

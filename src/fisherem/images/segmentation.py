@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .._utils.wording import group_name
-from ..plots.maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from .._utils.wording import group_name, ranges
+from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..reports.image import image_report
 from .cleaning_report import CleaningReport
+from .colours import colour_bands, colour_view
 from .cube import Cube
 from .normalising import Normalisation
+from .sample_stability import PixelStability
+from .spreading import Exchange
+from .truth import Comparison
 from .write import WRITERS
 
 __all__ = ["Segmentation"]
@@ -28,7 +33,10 @@ class Segmentation:
     bands) · mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the estimator
     fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen
     (`search.verdict_` says how sure it is) · spatial, the strength of the spatial prior at the end · normalisation, how
-    normalise="auto" chose, or None.
+    normalise="auto" chose, or None · comparison with a ground truth, or None · stability of groups and bands on a
+    sample of pixels, or None · exchanges, what may take the place of each selected band · notes, what was done to the
+    groups and bands after they were found · rgb, the bands of the colour view where they were given · shrunk, whether
+    small groups were dissolved · moved, whether bands were moved apart.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -41,6 +49,13 @@ class Segmentation:
     search: Any = field(default=None, repr=False)
     spatial: float = 0.0
     normalisation: Normalisation | None = field(default=None, repr=False)
+    comparison: Comparison | None = field(default=None, repr=False)
+    stability: PixelStability | None = field(default=None, repr=False)
+    exchanges: list[Exchange] = field(default_factory=list, repr=False)
+    notes: tuple[str, ...] = ()
+    rgb: tuple[int, int, int] | None = field(default=None, repr=False)
+    shrunk: bool = field(default=False, repr=False)
+    moved: bool = field(default=False, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -62,6 +77,16 @@ class Segmentation:
         """1 - the largest posterior (rows x columns); NaN where masked."""
         return 1 - self.posteriors.max(axis=2)
 
+    @cached_property
+    def colours(self) -> ColourViewDisplay:
+        """What the scene looks like: three bands as red, green and blue (rows x columns x 3)."""
+        used = np.isfinite(self.mean_spectra).any(axis=0)
+        bands, natural = colour_bands(self.cube, used) if self.rgb is None else (self.rgb, False)
+        shown = self.labels >= 0
+        size, unit = self.pixel_size
+        names = [self.cube.names()[b] for b in bands]
+        return ColourViewDisplay(colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit)
+
     @property
     def group_names(self) -> list[str]:
         """The names of the K groups for people: "group 1", "group 2", ..."""
@@ -78,11 +103,32 @@ class Segmentation:
         return pd.DataFrame(table | means)
 
     def bands_table(self) -> pd.DataFrame:
-        """The selected bands with the size of their loadings, largest first."""
+        """The selected bands with the size of their loadings, largest first.
+
+        `instead` are the numbers (from 1) of the contiguous bands that could take the band's place, `redundant` those
+        around it that add nothing to the selected ones, `came_back` the share of the refits that selected the band.
+        """
         table = self.spectra_table().loc[self.support]
         size = np.linalg.norm(self.model.sparse_loadings_[self.model.support_], axis=1)
-        table.insert(len(table.columns) - self.n_clusters, "loading", size)
+        added: dict[str, Any] = {"loading": size}
+        if self.exchanges:
+            known = {exchange.band: exchange for exchange in self.exchanges}
+            added["instead"] = [_numbers(known[b].instead) for b in self.selected_bands]
+            added["redundant"] = [_numbers(known[b].redundant) for b in self.selected_bands]
+        if self.stability is not None and self.stability.bands is not None:
+            added["came_back"] = self.stability.bands[self.support]
+        for name, values in added.items():
+            table.insert(len(table.columns) - self.n_clusters, name, values)
         return table.drop(columns=["selected", *self.group_names]).sort_values("loading", ascending=False)
+
+    def truth_table(self) -> pd.DataFrame:
+        """Pixels by known class (rows) and group (columns), with the group that each class was matched with."""
+        if self.comparison is None:
+            raise ValueError("there is no ground truth: give one to segment(..., truth=...)")
+        table = pd.DataFrame(self.comparison.table, columns=self.group_names)
+        table.insert(0, "class", self.comparison.names)
+        table["matched"] = ["" if k < 0 else group_name(int(k)) for k in self.comparison.group]
+        return table
 
     @property
     def pixel_size(self) -> tuple[float | None, str]:
@@ -93,13 +139,14 @@ class Segmentation:
         geographic = place.crs is not None and ("PROJCS" not in place.crs and not place.crs.startswith("EPSG:32"))
         return abs(place.transform[0]), "degrees" if geographic else "m"
 
-    def displays(self) -> dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
-        """The pictures as data: labels, uncertainty, spectra."""
+    def displays(self) -> dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
+        """The pictures as data: labels, colours, uncertainty, spectra."""
         scale = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True))
-        pictures: dict[str, LabelMapDisplay | UncertaintyDisplay | SpectraDisplay] = {
+        pictures: dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay] = {
             "labels": LabelMapDisplay.from_labels(
                 self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
             ),
+            "colours": self.colours,
             "uncertainty": UncertaintyDisplay.from_posteriors(self.posteriors, **scale),
             "spectra": SpectraDisplay.from_spectra(
                 self.mean_spectra, self.support, self.wavelengths, self.cube.units, names=self.group_names
@@ -119,9 +166,14 @@ class Segmentation:
         """Write everything to a folder, which is made if needed; returns the paths.
 
         report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
-        uncertainty.png, spectra.png · spectra.csv, bands.csv · cleaning.txt · and what was added to the register
-        `fisherem.images.write.WRITERS`
+        colours.png, uncertainty.png, spectra.png · spectra.csv, bands.csv, truth.csv (with a ground truth) ·
+        cleaning.txt · and what was added to the register `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         return [path for write in WRITERS.values() for path in write(self, folder)]
+
+
+def _numbers(bands: tuple[int, ...]) -> str:
+    """Bands (from 0) as ranges of the numbers that people use."""
+    return ranges(b + 1 for b in bands)

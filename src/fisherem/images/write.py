@@ -164,11 +164,19 @@ def _tables(found, folder: Path) -> list[Path]:
     return write_tables(folder, found.spectra_table(), found.bands_table())
 
 
+@WRITERS.add("truth")
+def _truth(found, folder: Path) -> list[Path]:
+    if found.comparison is None:
+        return []
+    found.truth_table().to_csv(folder / "truth.csv", index=False)
+    return [folder / "truth.csv"]
+
+
 @WRITERS.add("cleaning")
 def _cleaning(found, folder: Path) -> list[Path]:
     path = folder / "cleaning.txt"
     choice = "" if found.normalisation is None else f"{found.normalisation}\n"
-    path.write_text(f"{found.cleaning}\n{choice}")
+    path.write_text(f"{found.cleaning}\n{choice}" + "".join(f"{note}\n" for note in found.notes))
     return [path]
 
 

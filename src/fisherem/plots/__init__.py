@@ -5,7 +5,7 @@ Its attributes hold what is shown; `plot` draws it and returns the display, with
 legends count groups from 1 and call columns without a name x1, x2, ...
 """
 
-from .maps import LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from .maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from .merging import MergeDisplay
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
@@ -15,6 +15,7 @@ from .variables import LoadingsDisplay, ProfilesDisplay
 from .verdict import VerdictDisplay
 
 __all__ = [
+    "ColourViewDisplay",
     "CriterionDisplay",
     "LabelMapDisplay",
     "LoadingsDisplay",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .style import PALETTE, legend_names, new_axes
 
-__all__ = ["LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
+__all__ = ["ColourViewDisplay", "LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
 # For more groups than the palette has: evenly spaced in this map.
 _MORE = "turbo"
@@ -51,6 +51,53 @@ def _map_axes(ax, shape):
     ax.set_xticks([])
     ax.set_yticks([])
     return ax
+
+
+@dataclass
+class ColourViewDisplay:
+    """What a scene looks like: three bands as red, green and blue.
+
+    Attributes
+    ----------
+    colours : ndarray of shape (rows, columns, 3), uint8
+        The view.
+    shown : ndarray of shape (rows, columns), bool
+        The pixels that are shown; the others are masked.
+    bands : tuple of 3 int
+        The bands that are red, green and blue, from 0.
+    names : list of 3 str
+        Their names.
+    natural : bool
+        Whether these are the colours that the eye would see.
+    pixel_size : float or None
+        The size of a pixel in `unit`; None for a scale in pixels.
+    unit : str
+        The unit of `pixel_size`.
+    """
+
+    colours: np.ndarray
+    shown: np.ndarray
+    bands: tuple[int, int, int]
+    names: list[str]
+    natural: bool
+    pixel_size: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        """ "natural colours: red is 0.65 um, ..."."""
+        kind = "natural colours" if self.natural else "false colours"
+        channels = zip(("red", "green", "blue"), self.names, strict=True)
+        return f"{kind}: " + ", ".join(f"{colour} is {name}" for colour, name in channels)
+
+    def plot(self, ax=None):
+        """The view with a scale bar; masked pixels are grey."""
+        ax = _map_axes(ax, self.shown.shape)
+        grey = np.round(255 * np.array(_MASKED)).astype(np.uint8)
+        ax.imshow(np.where(self.shown[..., None], self.colours, grey), interpolation="nearest")
+        ax.set_title(str(self), fontsize=9)
+        _draw_scale_bar(ax, self.shown.shape[1], self.pixel_size, self.unit)
+        self.ax_ = ax
+        return self
 
 
 @dataclass

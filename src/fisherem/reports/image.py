@@ -7,7 +7,15 @@ from pathlib import Path
 from . import figures, rows, svg
 from .document import asset, scripts, template, write_page
 from .image_content import ImageContent, build_image
-from .image_pictures import group_colours, label_map, spectra_plot, uncertainty_map, viridis
+from .image_pictures import (
+    class_map,
+    colour_map,
+    group_colours,
+    label_map,
+    spectra_plot,
+    uncertainty_map,
+    viridis,
+)
 
 __all__ = ["image_report", "render_image"]
 
@@ -31,6 +39,9 @@ def render_image(content: ImageContent) -> str:
         map_light=label_map(content.maps.labels, light),
         map_dark=label_map(content.maps.labels, dark) if dark != light else "",
         map_other="" if content.maps.other is None else label_map(content.maps.other, light),
+        map_colours=colour_map(content.maps.colours, content.maps.shown),
+        map_known="" if content.known is None else _known_map(content, light),
+        map_known_dark="" if content.known is None or dark == light else _known_map(content, dark),
         map_doubt=uncertainty_map(content.maps.uncertainty),
         spectra=spectra_plot(content.spectra, content.names),
         scale=", ".join(viridis(9)),
@@ -39,6 +50,11 @@ def render_image(content: ImageContent) -> str:
         definitions=svg.definitions(),
         doubt=rows.DOUBT,
     )
+
+
+def _known_map(content: ImageContent, colours: list[str]) -> str:
+    assert content.known is not None
+    return class_map(content.known.classes, content.known.comparison.group, colours)
 
 
 def _key(k: int) -> str:

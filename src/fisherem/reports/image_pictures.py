@@ -13,12 +13,19 @@ from .figures.frame import WIDE, axis_title, both_widths, padded, value_grid
 from .pixels import colour_scale, indexed_png
 from .svg import Scale, element, labelled, mark, text, ticks
 
-__all__ = ["Spectra", "group_colours", "label_map", "reduce_map", "spectra_plot", "uncertainty_map", "viridis"]
+__all__ = [
+    "Spectra", "class_map", "colour_map", "group_colours", "label_map", "reduce_colours", "reduce_map", "spectra_plot",
+    "uncertainty_map", "viridis",
+]  # fmt: skip
 
 # Pixels along the longer side of a map on the page: more than a screen shows, and at most 0.5 MB per map.
 MAX_SIDE = 1000
 # Steps of the uncertainty from 0 to 1/2: finer ones cannot be seen, and noise compresses badly.
 _STEPS = 32
+# Colours of the view of the scene: with more of them a page of a million pixels would be larger than a megabyte.
+_TINTS = 63
+# Classes that match no group: greys that differ from each other, and from every group.
+_GREYS = ("#555555", "#8c8c8c", "#bbbbbb")
 # Points of a curve; a picture has fewer pixels across.
 _MAX_POINTS = 800
 
@@ -69,6 +76,35 @@ def label_map(labels: np.ndarray, colours: list[str]) -> str:
     """A PNG (as a data address) of labels (rows x columns, from 0) with a colour per group; masked pixels (-1) are
     transparent."""
     return indexed_png((labels + 1).astype(np.uint8), ["#808080", *colours], transparent=0)
+
+
+def class_map(classes: np.ndarray, group: np.ndarray, colours: list[str]) -> str:
+    """A PNG (as a data address) of known classes (rows x columns, from 0): each in the colour of the group that it is
+    matched with (`group`, -1 for none, which is grey); pixels without a class (-1) are transparent."""
+    shown = [_GREYS[c % len(_GREYS)] if k < 0 else colours[k] for c, k in enumerate(group)]
+    return indexed_png((classes + 1).astype(np.uint8), ["#808080", *shown], transparent=0)
+
+
+def reduce_colours(colours: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A view (rows x columns x 3, uint8) and the pixels that it shows (bool), as small as `reduce_map` makes the maps:
+    the mean colour of a block."""
+    f = -(-max(shown.shape) // MAX_SIDE)
+    if f == 1:
+        return colours, shown
+    counts = _block_sums(shown, f)
+    sums = np.stack([_block_sums(np.where(shown, colours[..., c], 0), f) for c in range(3)], axis=2)
+    return np.round(sums / np.maximum(counts, 1)[..., None]).astype(np.uint8), counts > 0
+
+
+def colour_map(colours: np.ndarray, shown: np.ndarray) -> str:
+    """A PNG (as a data address) of a view (rows x columns x 3, uint8), in 63 colours; what is not shown is
+    transparent."""
+    from PIL import Image
+
+    tinted = Image.fromarray(np.ascontiguousarray(colours)).quantize(_TINTS)
+    palette = np.array(tinted.getpalette(), int).reshape(-1, 3)[:_TINTS]
+    codes = np.where(shown, np.asarray(tinted).astype(int) + 1, 0).astype(np.uint8)
+    return indexed_png(codes, ["#808080", *("#" + bytes(tint.tolist()).hex() for tint in palette)], transparent=0)
 
 
 def uncertainty_map(values: np.ndarray) -> str:

@@ -1,0 +1,150 @@
+"""Bands that lie apart: which selected bands can be replaced, and by which, at no cost.
+
+Neighbouring bands carry nearly the same information. A share of the l1 norm (Algorithms 1 to 3) therefore takes whole
+blocks of them, and leaves other features of the spectra out. C(K, S) says what each band adds to the others, so it says
+where a band of a block is worth less than one elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..selection.criterion import Partition, judge
+
+__all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "spread"]
+
+# A swap that loses less than this, in nats, loses nothing worth mention: Kass & Raftery (1995) call evidence below 3
+# not strong, and one scene seen again would move C by more.
+FREE = 3.0
+# As in the selection (`forward_backward`): a band whose variance within the groups the others explain up to this share
+# has nothing of its own, and more than one band per four pixels overfits any partition.
+_LEAST_OWN_VARIANCE = 1e-3
+_PIXELS_PER_BAND = 4
+_ROUNDING = 1e-9
+# Bands for which exchanges are looked for: those that the page lists.
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A selected band, the bands next to it that could take its place at no cost, and the redundant ones around it.
+
+    Numbers of bands from 0. `instead` is one contiguous stretch with `band` in it; `redundant` are the bands between
+    the selected ones, each given to the nearest, that differ between the groups and add nothing.
+    """
+
+    band: int
+    instead: tuple[int, ...]
+    redundant: tuple[int, ...]
+
+
+class _Swaps:
+    """What S is worth with one of its bands exchanged for any other: n/2 log(t / w), the variances (in all pixels, and
+    within the groups) of a band given the others.
+
+    Leaving s out of S adds B[s, j]^2 / (T_SS^-1)_ss to the variance of band j given S, where B are the coefficients of
+    the bands on S; so one inverse gives the value of every swap.
+    """
+
+    def __init__(self, partition: Partition):
+        self.partition = partition
+        self.between = partition.H  # all differences between groups: a block of bands may see only some of them
+        self.total = np.maximum(partition.scatter.variances(), np.finfo(float).tiny)
+        self.within = np.maximum(self.total - (self.between**2).sum(axis=1), _ROUNDING * self.total)
+        self._columns: dict[int, np.ndarray] = {}
+
+    def gains(self, support: np.ndarray) -> np.ndarray:
+        """out[a, j] = what band j adds to S without its a-th band, in nats; -inf where it has nothing of its own."""
+        for j in support:
+            if int(j) not in self._columns:
+                self._columns[int(j)] = self.partition.scatter.column(int(j))
+        columns = np.array([self._columns[int(j)] for j in support])  # m x p
+        all_pixels = _given_the_others(columns, support, self.total)
+        groups = _given_the_others(columns - self.between[support] @ self.between.T, support, self.within)
+        own = (groups > _LEAST_OWN_VARIANCE * self.within) & (all_pixels > 0) & ~self.partition.constant
+        out = np.full(columns.shape, -np.inf)
+        out[own] = self.partition.n / 2 * np.log(all_pixels[own] / groups[own])
+        return out
+
+
+def _given_the_others(columns: np.ndarray, support: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """out[a, j] = the variance of band j given the bands of S but the a-th; `columns` (m x p) of their covariance."""
+    scale = 1 / np.sqrt(variances)  # so that units do not matter
+    scaled = columns * scale[support][:, None] * scale
+    block = scaled[:, support].copy()
+    block[np.diag_indices(len(block))] = 1 + _ROUNDING
+    inverse = np.linalg.inv(block)
+    coefficients = inverse @ scaled
+    given = np.maximum(1 - (coefficients * scaled).sum(axis=0), 0)
+    return (given + coefficients**2 / np.diagonal(inverse)[:, None]) * variances
+
+
+def spread(partition: Partition, support: np.ndarray) -> np.ndarray:
+    """As many bands as in `support` (indices), moved out of contiguous blocks wherever C(K, S) does not fall.
+
+    The best swap of a band that has a selected neighbour for one that has none is made, if C is at least as large then,
+    until there is no such swap. Each leaves fewer neighbours, so that this ends.
+    """
+    before = found = np.sort(np.asarray(support, int))
+    p = partition.p
+    if not 1 < len(found) <= min(p - 1, (partition.n - partition.n_clusters) / _PIXELS_PER_BAND):
+        return found
+    swaps = _Swaps(partition)
+    while (crowded := np.isin(found - 1, found) | np.isin(found + 1, found)).any():
+        gains = swaps.gains(found)
+        near = np.abs(found[:, None] - np.arange(p)) <= 1  # m x p
+        apart = near.sum(axis=0) - near == 0  # next to none of the others
+        better = gains - gains[np.arange(len(found)), found][:, None]
+        better[~apart | ~crowded[:, None] | ~np.isfinite(better)] = -np.inf
+        a, j = np.unravel_index(better.argmax(), better.shape)
+        if not better[a, j] >= 0:
+            break
+        found = np.sort(np.append(np.delete(found, a), j))
+    return found if judge(partition, found).value >= judge(partition, before).value else before
+
+
+def exchanges(partition: Partition, support: np.ndarray, roles: np.ndarray) -> list[Exchange]:
+    """An `Exchange` per selected band, in their order: what may take its place while all the others stay.
+
+    `support` are indices; `roles` (p) are those of `roles_`. Nothing where every band, or more than 100, is selected.
+    """
+    support = np.sort(np.asarray(support, int))
+    if not 0 < len(support) <= min(_MOST, partition.p - 1):
+        return []
+    gains = _Swaps(partition).gains(support)
+    around = neighbours_of(support, np.asarray(roles) == "redundant")
+    out = []
+    for band, by_band in zip(support, gains, strict=True):
+        own = by_band[band]
+        free = by_band >= own - FREE if np.isfinite(own) else np.zeros(partition.p, bool)
+        free[support] = False
+        out.append(Exchange(int(band), _stretch(int(band), free), around[int(band)]))
+    return out
+
+
+def _stretch(band: int, free: np.ndarray) -> tuple[int, ...]:
+    """The contiguous bands around `band` that are free, with `band` itself; empty where no neighbour is."""
+    first = last = band
+    while first > 0 and free[first - 1]:
+        first -= 1
+    while last < len(free) - 1 and free[last + 1]:
+        last += 1
+    return tuple(range(first, last + 1)) if last > first else ()
+
+
+def neighbours_of(support: np.ndarray, redundant: np.ndarray) -> dict[int, tuple[int, ...]]:
+    """For each selected band the redundant ones (bool p) that are contiguous with it and nearest to it."""
+    out: dict[int, tuple[int, ...]] = {}
+    for band in support:
+        mine = redundant & (np.abs(np.arange(len(redundant)) - band) < _distance(support[support != band], redundant))
+        out[int(band)] = tuple(j for j in _stretch(int(band), mine) if j != band)
+    return out
+
+
+def _distance(support: np.ndarray, redundant: np.ndarray) -> np.ndarray:
+    """From each band to the nearest of `support`; ties go to the earlier band."""
+    if not len(support):
+        return np.full(len(redundant), np.inf)
+    return np.abs(np.arange(len(redundant))[:, None] - support - 0.25).min(axis=1)
