@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PART ?= all
 
-.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-noise attack clean
+.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise attack clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -56,6 +56,10 @@ bench: $(VENV)/installed
 # The README's table: the default calls beside sparse k-means and k-means.
 bench-default: $(VENV)/installed
 	$(BIN)/python benchmarks/default_call.py
+
+# Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means, for docs/which-method.md; goes on where it stopped.
+bench-which: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/which_method.py
 
 bench-search: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
