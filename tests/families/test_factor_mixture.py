@@ -9,6 +9,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import FactorMixture, load, save
+from fisherem.em import sampling, starts
 from fisherem.model.dlm import OTHER_MODELS
 from fisherem.model.factors import STRUCTURES
 from tests.contract import expected_failures
@@ -148,6 +149,18 @@ def test_files_dask_and_blocks_give_the_same_fit(tmp_path, structure):
         np.testing.assert_allclose(other.log_likelihood_, here.log_likelihood_, rtol=1e-9)
         np.testing.assert_array_equal(other.labels_, here.labels_)
         np.testing.assert_allclose(np.asarray(other.transform(rows)), here.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("structure", ["MFA", "MCFA"])
+def test_large_data_start_from_a_sample(structure, monkeypatch):
+    X, labels = simulated(n=900, p=70)
+    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 1000)
+    monkeypatch.setattr(sampling, "SAMPLE_ROWS", 400)
+    model = FactorMixture(3, 2, structure=structure, random_state=0).fit(X)
+    assert (np.diff([record["log_likelihood"] for record in model.history_]) > -1e-7).all()
+    assert len(model.starts_) == 1  # that of the sample, chosen by the likelihood of another
+    if structure == "MFA":
+        np.testing.assert_array_equal(model.labels_[:, None] == model.labels_, labels[:, None] == labels)
 
 
 @pytest.mark.parametrize("structure", ["MFA", "CUU", "ABQk", "MCFA", "MCUFSA"])

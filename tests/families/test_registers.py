@@ -18,11 +18,11 @@ class Halfway(Noise):
 
 def test_a_structure(wine, tmp_path):
     X, _ = wine
-    new = Structure("UHU", "own loadings, noise half-way", Halfway(False, True), STRUCTURES["UCU"].loadings)
+    new = Structure("UHU", "own loadings, noise half-way", Halfway(False, False), STRUCTURES["UCU"].loadings)
     with STRUCTURES.having(new.name, new):
         model = FactorMixture(3, 1, structure="uhu", **QUICK).fit(X)
         assert model.structure_ == "UHU"
-        assert model.n_parameters_ == STRUCTURES["UUC"].n_parameters(3, 13, 1)
+        assert model.n_parameters_ == STRUCTURES["UUU"].n_parameters(3, 13, 1)
         between = np.ptp(model.noise_variances_, axis=0).max()
         assert (
             0 < between < np.ptp(FactorMixture(3, 1, init=model.labels_, **QUICK).fit(X).noise_variances_, axis=0).max()

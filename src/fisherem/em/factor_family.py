@@ -87,14 +87,15 @@ class FactorFamily(Family):
         """Whether covariances let the M-step be one in the noises: own loadings and noises, both free."""
         noise, loadings = self.structure.noise, self.structure.loadings
         assert loadings is not None
-        return not (loadings.common or noise.common or noise.spherical) and self.most > 0
+        free = noise.usual and loadings.free and not (loadings.common or noise.common or noise.spherical)
+        return free and self.most > 0
 
     @property
     def by_axes(self) -> bool:
         """Whether covariances let the M-step be solved by their eigenvectors."""
         loadings = self.structure.loadings
         assert loadings is not None
-        return loadings.variances is not None and not self.structure.noise.common
+        return loadings.variances is not None and self.structure.noise.usual and not self.structure.noise.common
 
     def _from_axes(self, problem: Problem, states: Any, moments: GroupMoments, bounds: Bounds) -> Factors:
         """Principal axes in the unit of the variables, or of their mean where the noise is spherical."""

@@ -42,6 +42,8 @@ _NEAR = 100.0
 _OTHERS, _ROUNDS = 4, 2
 # How often at most a run that has ended goes on.
 _POLISHED = 20
+# Iterations on a sample of large data, from each of its starts.
+_ON_SAMPLE = 20
 # Partitions that agree in all rows, up to rounding.
 _SAME = 1 - 1e-9
 
@@ -132,8 +134,8 @@ def _record(fit: Fit | None, reason: str) -> dict:
 
 def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
     """The best fit over the specification's starts, and a record of each run: short ones first, then the long."""
-    if isinstance(spec.init, str) and spec.init == MIXED and is_large(problem):
-        spec = replace(spec, init="kmeans")  # whose runs on a sample are chosen between by their likelihood
+    if is_large(problem):
+        return _fit_large(problem, spec)
     if spec.n_clusters == 1:
         spec = replace(spec, n_init=min(spec.n_init, 2), init=np.zeros(problem.rows.n, int))  # one partition only
     rng = check_random_state(spec.random_state)
@@ -153,6 +155,17 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
         best = _longest(problem, spec, chosen, records)
         best = _with_other_loadings(problem, spec, best, records)
         return _settled(problem, spec, best), records
+
+
+def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
+    """Many values: k-means on a sample, short runs on it that the likelihood of another sample chooses between."""
+    if isinstance(spec.init, str) and spec.init == MIXED:
+        spec = replace(spec, init="kmeans")
+    settings = replace(spec.settings, tol=_NEAR * spec.settings.tol)
+    short = replace(settings, max_iter=min(_ON_SAMPLE, settings.max_iter))
+    starts = starting_points(problem, replace(spec, settings=short))
+    with problem.rows.threads():
+        return fit_from(problem, replace(spec, settings=settings), starts)
 
 
 def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:

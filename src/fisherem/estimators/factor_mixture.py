@@ -70,7 +70,8 @@ class FactorMixture(FittedMixture, BaseEstimator):
     max_iter : int, default=2000
         The limit of iterations per start.
     tol : float, default=1e-7
-        The change of Aitken's estimate of the final log-likelihood per observation that ends the iterations.
+        The change of Aitken's estimate of the final log-likelihood per observation that ends the iterations; a
+        hundred times as much on large data (four million values and more).
     variance_floor : float, default=1e-4
         The least noise of a variable, as a share of its variance (of the mean variance for a spherical noise): the
         likelihood has no bound where a noise goes to 0.

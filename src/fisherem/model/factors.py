@@ -59,6 +59,11 @@ class Noise:
             noises = np.broadcast_to(level[:, None], noises.shape)
         return np.broadcast_to(proportions @ noises, noises.shape) if self.common else noises
 
+    @property
+    def usual(self) -> bool:
+        """Whether nothing but these two ties it: M-steps that are solved know no others."""
+        return type(self) is Noise
+
     def count(self, K: int, p: int) -> int:
         """Free parameters."""
         return (1 if self.common else K) * (1 if self.spherical else p)
