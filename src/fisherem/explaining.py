@@ -11,21 +11,22 @@ import pandas as pd
 
 from ._utils.wording import listed
 from .em.dlm_family import Subset
+from .em.gap_completing import exact
 from .em.loop import Fit, run
 from .em.model_choice import Chosen
 from .em.multistart import NUMERICAL_ERRORS
-from .em.problem import Problem, prepare
+from .em.problem import Problem
 from .em.scatter import CorrelationScatter
 from .em.stopping import Stop, StopKind
 from .estimators import SparseFisherEM
 from .estimators.fitting import Fitted, adopt, specification
+from .estimators.gap_rows import prepared_rows
 from .model.dlm import MODELS
 from .selection.criterion import Partition, judge
 from .selection.forward_backward import select
 from .selection.roles import roles_table
 from .tables.checking import check_rows, check_table, check_weights
 from .tables.parameters import named_errors
-from .tables.scaling import in_unit
 
 __all__ = ["Explanation", "explain"]
 
@@ -108,7 +109,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
     model.set_params(
         n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_FLOOR
     )
-    problem = prepare(table, weights, ridge="auto", n_jobs=model.n_jobs, rescale=in_unit)
+    problem = exact(prepared_rows(table, weights, n_jobs=model.n_jobs))
     with problem.rows.closed_on_error():
         start = np.where(left_out, 0, codes)
         partition = Partition.of_labels(problem, start, K)

@@ -91,6 +91,9 @@ def compare(source, clusters, methods, seconds, scale, output):
         check_file(output)
     names = method_names(methods)
     table = open_data(source, _NO_LIMIT)
+    for note in table.notes:
+        if "--missing" in note:
+            click.echo(f"note: {note}; methods that take no gaps get the model's imputation", err=True)
     X, _ = scaled(table, scale)
     rows = _Rows(names, table.labels is not None)
     try:

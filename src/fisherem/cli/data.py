@@ -19,10 +19,29 @@ def open_data(source: Source, memory, *, quiet: bool = False):
     """The table in a file, with a name for every column; what looks wrong with it is said, unless `quiet`."""
     from ..tables.opening import open_table
 
-    table = open_table(source.data, memory=memory, **source.reading).named()
+    table = _treated(open_table(source.data, memory=memory, **source.reading).named(), source.missing)
     if table.hint and not quiet:
         click.echo(f"note: {table.hint}", err=True)
     return table
+
+
+def _treated(table, how: str):
+    """The table with its missing cells treated, and a note that counts them; rows that are read in blocks have none."""
+    import pandas as pd
+
+    from ..tables.gaps import treated
+    from ..tables.opening import Table
+
+    if not isinstance(table.X, pd.DataFrame) or not (gaps := table.X.isna().to_numpy()).any():
+        return table
+    rows, columns, said = treated(gaps, how)
+    table.notes.append(said)
+    if rows.all() and columns.all():
+        return table
+    X = table.X.loc[rows, columns].reset_index(drop=True)
+    ids = [one for one, kept in zip(table.ids, rows, strict=True) if kept]
+    labels = None if table.labels is None else table.labels[rows]
+    return Table(X, ids, labels, table.notes, table.path, table.hint)
 
 
 def scaled(table, scale: bool) -> tuple[Any, Any]:
@@ -80,6 +99,7 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
         table.notes.append("only the selected columns were used: the groups depend on no other")
     if names is not None:
         table = table.select([str(name) for name in names])
+    table = _treated(table, source.missing)
     X: Any = table.X if names is not None else table.X.to_numpy()  # the model was fitted to an array
     if last is not model:
         table.notes += steps_in_words(model)

@@ -79,13 +79,14 @@ class Source:
     drop: tuple[str, ...] = ()
     comma: str | None = None
     transpose: bool | None = None
+    missing: str = "model"
 
     @property
     def reading(self) -> dict:
         """The options of `open_table`."""
         return {
             "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
-            "transpose": self.transpose, "find_ids": True,
+            "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
         }  # fmt: skip
 
 
@@ -111,6 +112,9 @@ _table_options = _all_of((
     click.option("--transpose/--no-transpose", default=None,
                  help="Make the columns of the file the rows, as for a table of genes by samples. Series matrix files "
                  "of GEO are turned by themselves."),
+    click.option("--missing", type=Registered("tables.gaps:TREATMENTS"), default="model", show_default=True,
+                 help="What is done about empty cells: the model uses what is observed of each row, they are refused, "
+                 "or the rows or columns that have them are left out."),
 ))  # fmt: skip
 
 fit_options = _all_of((

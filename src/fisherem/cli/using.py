@@ -51,6 +51,9 @@ def predict(model_file, source, memory, output, as_json, quiet):
     if as_json:
         click.echo(json.dumps({"rows": len(labels), "sizes": sizes, "file": str(output)}))
     elif not quiet:
+        for note in table.notes:
+            if "--missing" in note:
+                click.echo(f"note: {note}", err=True)
         click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
 
 

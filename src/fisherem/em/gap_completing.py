@@ -174,7 +174,9 @@ def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
 
 
 def exact(problem: Problem) -> Problem:
-    """The same problem for runs whose E-step sees the observed cells alone."""
+    """The same problem for runs whose E-step sees the observed cells alone, where cells are missing."""
+    if problem.gaps is None:
+        return problem
     return replace(problem, gaps=replace(problem.gaps, exact=True))
 
 

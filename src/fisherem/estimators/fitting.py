@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._utils.wording import column_name, group_name, listed
 from ..em.dlm_family import DLMFamily
 from ..em.f_step.step import FStep
+from ..em.gap_completing import exact
 from ..em.loop import Fit
 from ..em.model_choice import Chosen
 from ..em.multistart import Specification
@@ -192,12 +193,14 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
             "transformation='power' estimates exponents for one number of groups: a search by bic, icl or aic takes "
             "'none'; bend the columns before it (sklearn.preprocessing.PowerTransformer) or search by the verdict"
         )
+    if has_gaps(table):
+        check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
     raw = _prepared(table, weights, estimator, n_jobs, prior)
     if estimator.scale == RAW:
-        return raw, None
+        return exact(raw), None
     scales = standard_deviations(raw) * raw.unit
     raw.rows.close()
-    return _prepared(rescaled(table, scales), weights, estimator, n_jobs, prior), scales
+    return exact(_prepared(rescaled(table, scales), weights, estimator, n_jobs, prior)), scales
 
 
 def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:

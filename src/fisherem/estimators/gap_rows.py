@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from .._utils.wording import column_name, count, listed
 from ..em.gap_completing import complete_first, exact
@@ -14,11 +15,15 @@ from ..em.loop import Fit
 from ..em.model_choice import Chosen
 from ..em.multistart import Specification
 from ..em.noise_metric import factor_numbers
-from ..em.problem import Problem
+from ..em.problem import Problem, prepare
 from ..selection.noise import MOST_FULL, fit_with_factors
+from ..tables.gaps import has_gaps
 from ..tables.scaling import in_unit
 
-__all__ = ["NO_POWERS", "check_gaps", "completed", "fit_exact", "log_jacobian", "warn_of_empty_rows"]
+__all__ = [
+    "NO_POWERS", "check_gaps", "completed", "fit_exact", "imputed", "log_jacobian", "prepared_rows",
+    "warn_of_empty_rows",
+]  # fmt: skip
 
 # EM converges the slower the more is missing, and the F-step, which does not maximise the likelihood, meanwhile drifts
 # away from it: iterations end at this many times the tolerance.
@@ -94,6 +99,27 @@ def described(problem: Problem, fit: Fit) -> Fit:
 def completed(table: np.ndarray, weights, *, ridge, n_jobs, prior=None) -> Problem:
     """The problem of a checked table (n x p) with gaps."""
     return complete_first(table, weights, rescale=in_unit, ridge=ridge, n_jobs=n_jobs, prior=prior)
+
+
+def prepared_rows(table, weights=None, *, ridge="auto", n_jobs=None) -> Problem:
+    """The problem of any checked table, with gaps or without; one group to begin with."""
+    if has_gaps(table):
+        return completed(table, weights, ridge=ridge, n_jobs=n_jobs)
+    return prepare(table, weights, ridge=ridge, n_jobs=n_jobs, rescale=in_unit)
+
+
+def imputed(X):
+    """X (a frame or an array, n x p) with the conditional means of one group in its missing cells.
+
+    For methods that take none; what has no gaps comes back as it is.
+    """
+    table = np.asarray(X, float)
+    if not has_gaps(table):
+        return X
+    check_gaps(table, getattr(X, "columns", None))
+    problem = completed(table, None, ridge="auto", n_jobs=None)
+    values = problem.given.everything() * problem.unit
+    return pd.DataFrame(values, columns=X.columns, index=X.index) if isinstance(X, pd.DataFrame) else values
 
 
 def log_jacobian(problem: Problem, divisors: np.ndarray) -> float:

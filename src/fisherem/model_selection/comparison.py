@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import get_tags
 
 from .._utils.limited import LimitedWorker, TimeUpError
 from .._utils.wording import column_name
 from ..em.f_step.step import SPARSE_STEPS
 from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.gap_rows import imputed
 from ..estimators.pipelines import last_step, support_on
 from ..rivals import RIVALS
 from ..tables.checking import check_list, check_number
@@ -61,13 +64,15 @@ class Comparison:
 
     `table` (a row per method: method, accuracy, ari, n_variables, seconds, reason) · `agreement` (methods x methods,
     adjusted Rand index of their partitions; NaN for methods that failed) · `supports` (variables x methods, bool) ·
-    `models` the fitted estimators by name.
+    `models` the fitted estimators by name · `n_missing` missing cells: methods that take none were given the
+    conditional means of one group with common factors.
     """
 
     table: pd.DataFrame
     agreement: pd.DataFrame
     supports: pd.DataFrame
     models: dict[str, Any] = field(repr=False)
+    n_missing: int = 0
 
 
 def compare(
@@ -109,6 +114,8 @@ def compare(
         raise ValueError(f"X must be a table of rows x columns; got the shape {shape}")
     names = [column_name(j) for j in range(shape[1])] if columns is None else list(map(str, columns))
     y, known = _known(y, shape[0])
+    n_missing = 0 if issparse(X) else int(np.count_nonzero(pd.isna(np.asarray(X))))
+    filled = imputed(X) if n_missing else X
     rows, labels, supports, models = [], {}, {}, {}
     tell = watch or _silent
     with LimitedWorker(_ready) as worker:
@@ -117,7 +124,8 @@ def compare(
             row: dict[str, Any] = {"method": name}
             begin = time.perf_counter()
             try:
-                found = _fitted(worker, estimator, X, len(names), seconds)
+                given = X if not n_missing or _takes_gaps(estimator) else filled
+                found = _fitted(worker, estimator, given, len(names), seconds)
             except (*_FAILURES, TimeUpError) as error:
                 row |= {"seconds": time.perf_counter() - begin, "reason": str(error)}
             else:
@@ -132,7 +140,11 @@ def compare(
     scores = [] if y is None else ["accuracy", "ari"]
     table = pd.DataFrame(rows, columns=["method", *scores, "n_variables", "seconds", "reason"])
     table["n_variables"] = table["n_variables"].astype("Int64")
-    return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models)
+    return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models, n_missing)
+
+
+def _takes_gaps(estimator) -> bool:
+    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:

@@ -15,6 +15,7 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.progress import progress_bar
@@ -176,6 +177,16 @@ class ModelSearch(
         self.n_factors = n_factors
 
     # -- the search ------------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        """Missing values, if the estimator takes them."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_gaps()
+        return tags
+
+    def _takes_gaps(self) -> bool:
+        last = last_step(self.estimator)[1]
+        return hasattr(last, "__sklearn_tags__") and bool(get_tags(last).input_tags.allow_nan)
 
     def fit(self, X, y=None, sample_weight=None):
         """Search on the rows of X. `y` is ignored."""

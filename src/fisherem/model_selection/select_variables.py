@@ -39,9 +39,12 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.estimator = estimator
 
     def __sklearn_tags__(self):
-        """Sparse rows, if the estimator takes them."""
+        """Sparse rows and missing values, if the estimator takes them."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self.estimator or SparseFisherEM()).input_tags.sparse
+        estimator = SparseFisherEM() if self.estimator is None else self.estimator
+        if hasattr(estimator, "__sklearn_tags__"):  # what is no estimator is refused by `fit`
+            takes = get_tags(estimator).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = takes.sparse, takes.allow_nan
         return tags
 
     def fit(self, X, y=None, sample_weight=None):

@@ -14,12 +14,13 @@ from sklearn.utils import check_random_state
 from .._utils.progress import progress_bar
 from .._utils.wording import count
 from ..em.multistart import FitError
-from ..em.problem import Problem, prepare
+from ..em.problem import Problem
 from ..estimators.column_scales import LARGE_COLUMNS, warn_of_large_columns
 from ..estimators.fitting import POWER, RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
+from ..estimators.gap_rows import prepared_rows
 from ..rows.threads import n_threads, one_thread_each
 from ..selection.powers import spiked
-from ..tables.scaling import in_unit
+from ..tables.gaps import has_gaps
 from .checkpoints import Store, fingerprint
 from .how_many.candidates import COLUMNS, POWERS, Data, for_groups
 from .how_many.evidence import Evidence
@@ -45,7 +46,7 @@ def verdict_columns() -> list[str]:
 
 def search_by_verdict(search, table, weights=None, prior=None):
     """Search on checked rows (n x p); sets the search's fitted attributes and returns (prepared rows, the best fit)."""
-    problem = prepare(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs, rescale=in_unit)
+    problem = prepared_rows(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs)
     with problem.rows.closed_on_error():
         warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
         if search.estimator.scale == RAW:
@@ -180,7 +181,8 @@ def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, r
     changes: dict[str, Any] = {}
     if chosen is not None and chosen.source != COLUMNS and whole:
         changes["init"] = chosen.labels
-    if chosen is not None and chosen.source == POWERS:  # the groups are those of bent columns: so is the fit
+    # the groups are those of bent columns: so is the fit, unless cells are missing, which bending does not take
+    if chosen is not None and chosen.source == POWERS and not has_gaps(table):
         changes["transformation"] = POWER
     best = for_groups(search.estimator, K, seed, **changes)
     if search.n_init is not None:

@@ -38,11 +38,16 @@ class Places:
         return f"row {row + 1}" if number is None else f"line {number}"
 
 
-def numbers_of(places: Places, frame: pd.DataFrame) -> pd.DataFrame:
+def numbers_of(places: Places, frame: pd.DataFrame, missing: bool = False) -> pd.DataFrame:
     """The frame (n x p) in float64; a TableError for the first cell that holds no finite number, or is empty.
 
-    Of empty cells the error says how many there are, where, and what can be done.
+    Of empty cells the error says how many there are, where, and what can be done. With `missing` they are NaN.
     """
+    if missing:
+        empty = frame.isna().to_numpy() | (frame == "").to_numpy()
+        if empty.any() and not empty.all(axis=0).any():
+            filled = frame.mask(empty).ffill().bfill()  # a value of the column itself, to be taken out again
+            return numbers_of(places, filled.infer_objects()).mask(empty)
     names = [str(name) for name in frame.columns]
     if all(_is_number(dtype) for dtype in set(frame.dtypes)):  # at once: there may be 100,000 columns
         values = frame.to_numpy(float)
@@ -54,9 +59,11 @@ def numbers_of(places: Places, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(values, columns=names)
 
 
-def check_cells(path: Path | str, frame: pd.DataFrame) -> None:
+def check_cells(path: Path | str, frame: pd.DataFrame, missing: bool = False) -> None:
     """The same errors for a frame that is known to hold numbers; nothing is copied."""
     values = frame.to_numpy()
+    if missing and not np.isinf(values).any():
+        return
     with np.errstate(over="ignore"):
         total = values.sum()
     if not np.isfinite(total):  # a sum is not finite if any term is not; overflow is sorted out below

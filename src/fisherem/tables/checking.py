@@ -107,7 +107,7 @@ def _opened(estimator, X) -> Any:
     """A path, a memory map or a Zarr array as a frame or a `FileTable`."""
     from .opening import open_table  # the readers of a dozen kinds of files, which arrays and frames need not wait for
 
-    return open_table(X, memory=_memory(estimator)).X
+    return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator)).X
 
 
 def _loaded(estimator, X) -> Any:
@@ -147,8 +147,13 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must be a table of numbers, rows x columns: {error or 'it is too large'}") from None
-    check_finite(array, _column_names(X), missing=get_tags(estimator).input_tags.allow_nan)
+    check_finite(array, _column_names(X), missing=_takes_gaps(estimator))
     return array
+
+
+def _takes_gaps(estimator) -> bool:
+    """Whether an estimator (or what stands for one here) takes missing values, by its tags."""
+    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _nan_for_na(X: Any) -> Any:

@@ -43,8 +43,8 @@ class FileTable:
     `names` are the source's unless others are given. Estimators accept it wherever they accept an array.
     """
 
-    def __init__(self, source: Source, memory: int, names: list[str] | None = None):
-        self.source, self.memory = source, memory
+    def __init__(self, source: Source, memory: int, names: list[str] | None = None, *, missing: bool = False):
+        self.source, self.memory, self.missing = source, memory, missing  # whether NaN may be, once read whole
         self.shape, self.dtype = source.shape, source.dtype
         self.names = source.names if names is None else names
         self._whole: np.ndarray | None = None
@@ -70,7 +70,7 @@ class FileTable:
         """All rows (n x p), checked to be finite, if they fit; read once, however often they are asked for."""
         if self._whole is None and self.fits:
             rows = np.ascontiguousarray(self.source.read(0, len(self)))
-            check_finite(rows, self.names)
+            check_finite(rows, self.names, missing=self.missing)
             self.source.check_unchanged()
             self._whole = rows
         return self._whole
@@ -90,11 +90,11 @@ class FileTable:
     def select(self, columns: Sequence[int]) -> FileTable:
         """The same rows with these columns only, in this order."""
         names = None if self.names is None else [self.names[j] for j in columns]
-        return FileTable(self.source.select(columns), self.memory, names)
+        return FileTable(self.source.select(columns), self.memory, names, missing=self.missing)
 
     def to_numpy(self) -> FileTable:
         """The same rows without names, as `to_numpy` of a frame gives them: for models that were fitted to arrays."""
-        nameless = FileTable(self.source, self.memory)
+        nameless = FileTable(self.source, self.memory, missing=self.missing)
         nameless.names = None
         return nameless
 

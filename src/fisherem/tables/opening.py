@@ -61,7 +61,7 @@ class Table:
             self.notes.append("columns are named x1, x2, ...")
         if self.X.fits:
             frame = pd.DataFrame(self.X.source.read(0, len(self.X)).astype(float, copy=False), columns=self.names)
-            check_cells(self.path or "the table", frame)
+            check_cells(self.path or "the table", frame, self.X.missing)
             self.X.source.check_unchanged()
             self.X = frame
         else:
@@ -126,7 +126,7 @@ class _Roles:
 def open_table(
     source: Any, *, id_column: str | None = None, label_column: str | None = None, drop: Sequence[str] = (),
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
-    find_ids: bool = False, transpose: bool | None = None,
+    find_ids: bool = False, transpose: bool | None = None, missing: bool = False,
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array once, and take out the columns that are not to be clustered.
 
@@ -148,6 +148,8 @@ def open_table(
     transpose : bool, optional
         Make the columns of the file the rows. By default only the series matrix files of GEO are turned, which have
         their samples in the columns.
+    missing : bool, default=False
+        Let empty cells through, as NaN. Without it they are refused, and so they are where rows are read in blocks.
 
     Returns
     -------
@@ -159,7 +161,7 @@ def open_table(
         opened = open_source(source)
         if opened is None:
             raise TypeError(f"expected a path, a memory map or a Zarr array; got {type(source).__name__}")
-        return _from_source(None, opened, roles, memory)
+        return _from_source(None, opened, roles, memory, missing)
     path = Path(source)
     reader = reader_of(path)
     if comma is not None and "comma" not in reader.options:
@@ -170,7 +172,7 @@ def open_table(
     if reader.streamed is not None:
         opened = reader.streamed(path)
         if not transpose:
-            return _from_source(path, opened, roles, memory)
+            return _from_source(path, opened, roles, memory, missing)
         sheet = _whole_source(path, opened, parse_memory(memory))
     else:
         assert reader.whole is not None  # a reader has one of the two
@@ -180,7 +182,7 @@ def open_table(
         why = "a series matrix has its samples in columns" if transpose is None else "as --transpose asks for"
         sheet = transposed(path, sheet)
         sheet.notes.append(f"the table was transposed ({why}): its columns are the rows (--no-transpose keeps it)")
-    return _from_sheet(path, sheet, roles, parse_memory(memory))
+    return _from_sheet(path, sheet, roles, parse_memory(memory), missing)
 
 
 def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
@@ -200,7 +202,7 @@ def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
     return Sheet(frame, [f"read from {path.suffix.lower()}"])
 
 
-def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any) -> Table:
+def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any, missing: bool) -> Table:
     n, p = source.shape
     names = source.names or [column_name(j) for j in range(p)]
     where = path or source.path or "the table"
@@ -215,10 +217,11 @@ def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any) 
     # columns without names keep the numbers that they have in the file
     given = [names[j] for j in kept] if len(kept) < p else None
     hint = hint_of_genes(ids, chosen.shape)
-    return Table(FileTable(chosen, parse_memory(memory), given), ids, labels, notes, path, hint)
+    table = FileTable(chosen, parse_memory(memory), given, missing=missing)
+    return Table(table, ids, labels, notes, path, hint)
 
 
-def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int) -> Table:
+def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int, missing: bool) -> Table:
     frame, notes = sheet.frame, list(sheet.notes)
     if frame.shape[1] > 1 and frame.columns[0] in ("", "Unnamed: 0"):
         frame = frame.rename(columns={frame.columns[0]: _ROW_NAMES})
@@ -237,4 +240,4 @@ def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int) -> Table:
     if 2 * 8 * kept.size > memory:
         notes.append("this kind of file is read whole, whatever the budget; .parquet and .npy can be read in blocks")
     places = Places(path, sheet.line, sheet.written)
-    return Table(numbers_of(places, kept), ids, labels, notes, path, hint_of_genes(ids, kept.shape))
+    return Table(numbers_of(places, kept, missing), ids, labels, notes, path, hint_of_genes(ids, kept.shape))
