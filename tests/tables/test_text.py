@@ -176,3 +176,7 @@ def test_damaged_gzip_files_are_named(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(TableError, match=r"t\.csv\.gz: cannot be read \(.+\)"):
             open_table(path)
+
+
+def test_description_without_a_table(refused):
+    refused("!Series_title\tnothing\n", r"t\.csv: only description \(lines that begin with !\), no table")

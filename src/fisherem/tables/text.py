@@ -35,6 +35,8 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
     if comma is not None and comma not in COMMAS:
         raise TableError(f"comma must be one of {', '.join(map(repr, COMMAS))}; got {comma!r}")
     text, about = without_description(decode(path))
+    if about and not text.strip():
+        raise TableError(f"{path}: only description (lines that begin with !), no table")
     layout = find_layout(path, text, comma)
     notes = [f"read with separator {layout.separator!r} and decimal {layout.decimal!r}"]
     if about:
