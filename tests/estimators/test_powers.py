@@ -187,6 +187,15 @@ def test_the_search_returns_the_groups_that_it_counted(transformation):
         assert set(search.results_["source"][1:]) == {"powers"}
 
 
+def test_groups_that_a_sample_showed_are_those_of_all_rows():
+    X, y = skewed(n=600, p=6, mu=2.0)
+    estimator = SparseFisherEM(random_state=0)
+    search = ModelSearch(estimator, n_clusters=(2, 3), n_splits=2, n_jobs=1, sample_size=150).fit(X)
+    assert search.best_estimator_.transformation == "power"
+    assert search.labels_.shape == (600,)
+    assert accuracy(y, search.labels_) > 0.95
+
+
 def test_a_grid_search_says_what_to_do():
     with pytest.raises(ValueError, match=r"transformation='power'.*PowerTransformer"):
         ModelSearch(dense(scale="none"), criterion="bic").fit(skewed()[0])

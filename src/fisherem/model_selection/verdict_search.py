@@ -172,18 +172,29 @@ def _results(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=verdict_columns())
 
 
+def _labels_of_all(model, table, rows: np.ndarray, data: Data, labels: np.ndarray) -> np.ndarray:
+    """The labels (n) of all rows from those of a sample (numbers `rows`): what a fit to the sample predicts."""
+    if len(rows) == table.shape[0]:
+        return labels
+    take = getattr(table, "rows_at", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit to all rows says what there is to say
+        model.fit(np.asarray(table[rows] if take is None else take(rows)), **data.fit_options())
+    return np.asarray(model._labels(table))
+
+
 def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, rows: np.ndarray, seed: int):
     """Fit the chosen number of groups to all rows, with the shortest list of variables that C prefers."""
     verdict: Verdict = search.verdict_
     K = verdict.n_clusters
     chosen = evidence.best(K)
-    whole = len(rows) == evidence.n == table.shape[0]
     changes: dict[str, Any] = {}
-    if chosen is not None and chosen.source != COLUMNS and whole:
-        changes["init"] = chosen.labels
     # the groups are those of bent columns: so is the fit, unless cells are missing, which bending does not take
     if chosen is not None and chosen.source == POWERS and not has_gaps(table):
         changes["transformation"] = POWER
+    if chosen is not None and chosen.source != COLUMNS and K > 1:
+        found = for_groups(search.estimator, K, seed, **changes, init=chosen.labels)
+        changes["init"] = _labels_of_all(found, table, rows, data, chosen.labels)
     best = for_groups(search.estimator, K, seed, **changes)
     if search.n_init is not None:
         best.set_params(n_init=search.n_init)
