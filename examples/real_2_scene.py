@@ -54,7 +54,7 @@ maps = {
 # Here each pixel is divided by its norm, as that brings out groups. k-means on the same pixels, with all bands, agrees
 # better with the truth; sparse Fisher-EM says which bands matter. Without the division the map is worse.
 
-figure, axes = plt.subplots(1, 4, figsize=(10.5, 2.95), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.15), layout="constrained")
 for ax, (name, labels) in zip(axes, maps.items(), strict=True):
     ax.imshow(LabelMapDisplay.from_labels(labels, n_clusters=3).image(), interpolation="nearest")
     ax.set_title(f"{name}\nagreement {(labels == truth).mean():.3f}", fontsize=9)
