@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from ..em.metric_starts import centred_rows
+from ..em.metric_starts import LARGE, centred_rows
 from ..em.starts import distinct_rows
 from ..model_selection.scoring import best_matching, contingency
 from ..selection.pool import TRUST, beyond_chance
@@ -73,7 +73,8 @@ class Rule:
     def sample(self, source: CleanPixels) -> np.ndarray:
         """Those pixels as they are (n x p): read again rather than kept, as there may be many bands."""
         assert self.index is not None
-        return np.array(source.reflectance(self.index), float)
+        values = source.reflectance(self.index)
+        return np.array(values, values.dtype if values.size > LARGE else float)
 
     def _ratio(self, values: np.ndarray) -> float:
         chosen, _, _ = distinct_rows(values, None)

@@ -186,7 +186,7 @@ def _without_factor(Z: np.ndarray) -> np.ndarray:
     """Z (n x p) less its first principal component, in its own memory."""
     if Z.shape[0] <= Z.shape[1]:
         u = np.linalg.eigh(products(Z))[1][:, -1]
-        v = u @ Z
+        v = u.astype(Z.dtype) @ Z
     else:
         v = np.linalg.eigh(Z.T @ Z)[1][:, -1]
         u = Z @ v
