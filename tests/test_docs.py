@@ -83,6 +83,14 @@ def test_names_of_the_package_exist(page):
         assert lookup(dotted) is not None, f"{page.name} names {dotted}"
 
 
+@pytest.mark.parametrize("name", ["fisherem", "fisherem.plots", "fisherem.images", "fisherem.datasets"])
+def test_the_api_page_lists_every_public_name(name):
+    page = (ROOT / "docs/api.md").read_text()
+    described = {"datasets", "images", "NAMES"}  # in sections and sentences of their own
+    listed = set(re.findall(r"^   (\w+)$", page, flags=re.M))
+    assert set(import_module(name).__all__) - listed - described == set()
+
+
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_gallery_scripts_run(script, tmp_path, monkeypatch):
