@@ -83,8 +83,10 @@ def _guided_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.rando
     found: list[np.ndarray] = []
     for seed in rng.randint(np.iinfo(np.int32).max, size=n_init):
         labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(values, sample_weight=weights).labels_
-        if len(found) < most and all(adjusted_rand(labels, other) < _SAME for other in found):
+        if all(adjusted_rand(labels, other) < _SAME for other in found):
             found.append(labels)
+        if len(found) == most:
+            break
     starts = [np.where(index >= 0, labels[index], 0) for labels in found]
     return starts + (ward_starts(problem, n_clusters, 1, rng) if n_init > 1 else [])
 
@@ -117,8 +119,12 @@ def short_runs(
             continue
         records.append(_record(fit, str(fit.stop)))
         fits.append(fit)
-    order = sorted(range(len(fits)), key=lambda i: (not fits[i].whole, -fits[i].log_likelihood))
-    return [fits[i] for i in order], records
+    return _in_order(fits), records
+
+
+def _in_order(fits: list[Fit]) -> list[Fit]:
+    """Whole fits first, then the most likely."""
+    return sorted(fits, key=lambda fit: (not fit.whole, -fit.log_likelihood))
 
 
 def _record(fit: Fit | None, reason: str) -> dict:
@@ -151,10 +157,15 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
         if not fits and not strangers:
             reasons = "; ".join(sorted({record["stop_reason"] for record in records}))
             raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
-        chosen = _distinct(fits)[:_LONG] + strangers[: _LONG if spec.family.wanders else 1]  # type: ignore[attr-defined]
+        if spec.family.wanders:  # type: ignore[attr-defined]
+            chosen = _distinct(fits)[:_LONG] + strangers[:_LONG]
+        else:
+            chosen = _distinct(_in_order(fits + strangers))[:_LONG]
         best = _longest(problem, spec, chosen, records)
         best = _with_other_loadings(problem, spec, best, records)
-        return _settled(problem, spec, best), records
+        best = _settled(problem, spec, best)
+        nudged = _nudged(problem, spec, best, records)  # an end that was none shows itself when it is settled
+        return (best if nudged is best else _settled(problem, spec, nudged)), records
 
 
 def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
@@ -184,21 +195,36 @@ def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
 
 def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its partition: from other first loadings, or with one noise made smaller."""
-    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
     for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
         candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
         fits, more = short_runs(problem, spec, candidates, _SECOND)
-        for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
-            fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
-            more.append(_record(fits[-1], str(fits[-1].stop)))
         records += more
-        enough = best.log_likelihood + _NEAR * spec.settings.tol * problem.weight  # beyond what the last steps add
-        better = [fit for fit in fits if is_better(fit, best) and fit.log_likelihood > enough]
-        if not better:
+        found = _better(problem, spec, best, fits, records)
+        found = _nudged(problem, spec, found, records)
+        if found is best:
             break
-        found = _longest(problem, spec, [max(better, key=lambda fit: fit.log_likelihood)], records)
-        best = found if is_better(found, best) else best
+        best = found
     return best
+
+
+def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
+    """The best fit, or a better one from its parameters with one noise made smaller."""
+    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
+    fits = []
+    for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
+        fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
+        records.append(_record(fits[-1], str(fits[-1].stop)))
+    return _better(problem, spec, best, fits, records)
+
+
+def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], records: list[dict]) -> Fit:
+    """The most likely of short runs after it has gone on, where it passes the best fit by more than last steps add."""
+    enough = best.log_likelihood + _NEAR * spec.settings.tol * problem.weight
+    passed = [fit for fit in fits if is_better(fit, best) and fit.log_likelihood > enough]
+    if not passed:
+        return best
+    found = _longest(problem, spec, _in_order(passed)[:1], records)
+    return found if is_better(found, best) else best
 
 
 def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
