@@ -174,3 +174,100 @@ def test_a_sparsity_that_was_given_is_no_path(found):
     path = build_image(searched).search.path
     assert len(path.shares) > 2
     assert "Along the sparsity path" in Reader(render_image(build_image(searched))).all_text
+
+
+# -- the colour view, known classes, exchangeable bands, stability -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rich(found):
+    """A segmentation with a ground truth on some pixels, refits, and a class that matches no group."""
+    truth = datasets.mars_like(40, 30, 60, 3, dead_share=0.01).truth + 1
+    truth[::2] = 0
+    truth[1, :8] = 9
+    return segment(found.cube, 3, truth=truth, stability=2, n_jobs=1)
+
+
+def test_the_view_of_the_scene_stands_beside_the_map(found):
+    html = render_image(build_image(found))
+    shown = picture(html, "colour-map")
+    view = found.colours
+    np.testing.assert_array_equal(shown[..., 3] == 0, ~view.shown)
+    differences = np.abs(shown[..., :3].astype(int) - view.colours)[view.shown]
+    assert differences.mean() < 10  # of 255: 63 colours stand for all of them
+    text = Reader(html).all_text
+    assert "What it looks like" in text
+    said = str(view).replace(" um", " µm")
+    assert said[0].upper() + said[1:] in text
+    assert html.index('id="label-map"') < html.index('id="colour-map"') < html.index('id="uncertainty-map"')
+
+
+def test_views_of_large_images_are_means_of_blocks():
+    from fisherem.reports.image_pictures import reduce_colours
+
+    rng = np.random.default_rng(1)
+    colours = rng.integers(0, 256, size=(6, 2 * MAX_SIDE, 3)).astype(np.uint8)
+    shown = np.ones(colours.shape[:2], bool)
+    shown[0, 0], shown[:2, 2:4] = False, False
+    small, kept = reduce_colours(colours, shown)
+    assert small.shape == (3, MAX_SIDE, 3)
+    np.testing.assert_array_equal(kept[0, :3], [True, False, True])
+    np.testing.assert_allclose(small[1, 1], colours[2:4, 2:4].mean(axis=(0, 1)), atol=0.51)
+    inside = np.array([colours[0, 1], colours[1, 0], colours[1, 1]], float)
+    np.testing.assert_allclose(small[0, 0], inside.mean(axis=0), atol=0.51)
+
+
+def test_known_classes_have_a_map_in_the_colours_of_their_groups_and_a_table(rich):
+    html = render_image(build_image(rich))
+    compared = rich.comparison
+    shown = picture(html, "known-map")
+    np.testing.assert_array_equal(shown[..., 3] == 0, compared.classes < 0)
+    for c, k in enumerate(compared.group):
+        inside = shown[compared.classes == c][:, :3]
+        colour = tuple(int(PALETTE[k][i : i + 2], 16) for i in (1, 3, 5)) if k >= 0 else (0x55 + 0,) * 3
+        assert (inside == colour).all() or (k < 0 and (inside == inside[:, :1]).all())  # grey without a group
+    text = Reader(html).all_text
+    assert f"the accuracy is {compared.accuracy:.3f}" in text
+    assert f"the adjusted Rand index is {compared.rand:.3f}" in text
+    assert f"the {compared.n_compared:,} pixels that have a class" in text
+    assert f"{compared.n_labelled - compared.n_compared:,} more have one, but are left out" in text
+    assert "no group" in text
+    assert "Known classes" not in Reader(render_image(build_image(replace(rich, comparison=None)))).all_text
+
+
+def test_the_page_says_which_contiguous_bands_are_exchangeable(rich):
+    content = build_image(rich)
+    text = Reader(render_image(content)).all_text
+    known = {e.band + 1: e for e in rich.exchanges}
+    n_free = sum(bool(e.instead) for e in rich.exchanges)
+    said = f"{n_free} of {len(known)} selected bands" if n_free else f"None of the {len(known)} selected bands"
+    assert said in text
+    for band in content.bands:
+        around = known[band.number].redundant
+        assert bool(band.redundant) == bool(around)
+        if around:
+            waves = rich.wavelengths[list(around)]
+            assert f"{waves.min():.4g}" in band.redundant
+            assert str(around[0] + 1) in band.redundant
+            assert band.redundant in text
+    free = replace(rich, exchanges=[replace(rich.exchanges[0], instead=(4, 5, 6)), *rich.exchanges[1:]])
+    (shown,) = [b.instead for b in build_image(free).bands if b.number == free.exchanges[0].band + 1]
+    assert shown.startswith("5–7 (")
+    assert shown.endswith(" µm)")
+
+
+def test_the_page_shows_what_comes_back(rich):
+    html = render_image(build_image(rich))
+    text = Reader(html).all_text
+    assert "What comes back on other pixels" in text
+    assert f"in {100 * rich.stability.pixels:.0f}% of the refits" in text
+    assert "came back" in text
+    assert 'href="#stability"' in html
+    moved = replace(rich, stability=replace(rich.stability, bands=None))
+    assert "how often they come back was not counted" in Reader(render_image(build_image(moved))).all_text
+
+
+def test_notes_stand_at_the_top(rich):
+    html = render_image(build_image(replace(rich, notes=("a group was dissolved",), shrunk=True)))
+    assert '<p class="said">A group was dissolved.</p>' in html.split('<dl class="tiles">')[0]
+    assert "min_size=..., truth=..." in html

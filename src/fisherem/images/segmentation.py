@@ -84,7 +84,9 @@ class Segmentation:
         bands, natural = colour_bands(self.cube, used) if self.rgb is None else (self.rgb, False)
         shown = self.labels >= 0
         size, unit = self.pixel_size
-        names = [self.cube.names()[b] for b in bands]
+        names = [f"band {b + 1}" for b in bands]
+        if self.wavelengths is not None:
+            names = [f"{self.wavelengths[b]:.4g} {self.cube.units}".strip() for b in bands]
         return ColourViewDisplay(colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit)
 
     @property

@@ -1,0 +1,44 @@
+"""What comes back on other pixels, on a sample of them."""
+
+import json
+
+import numpy as np
+from click.testing import CliRunner
+
+from fisherem.cli import main
+from fisherem.images import segment
+from fisherem.images.sample_stability import PIXELS
+
+
+def test_clear_groups_come_back_and_noise_does_not(scene):
+    sure = segment(scene.cube, 3, sparsity=0.3, stability=3, normalise=True, noise_factors=0).stability
+    assert (sure.n_refits, sure.n_pixels) == (3, min(PIXELS, int((~scene.dead).sum())))
+    assert sure.pixels > 0.95
+    assert sure.agreement > 0.9
+    assert (sure.groups > 0.9).all()
+    np.testing.assert_array_equal(np.isnan(sure.bands), scene.cube.bad_bands)
+    np.testing.assert_allclose(sure.bands[~scene.cube.bad_bands], sure.counts.frequencies)
+    noise = np.random.default_rng(0).normal(5, 1, size=(12, 10, 3))
+    shaky = segment(noise, 3, stability=2, normalise=False, method=None, noise_factors=0).stability
+    assert shaky.agreement < 0.6
+    assert shaky.pixels < 0.9
+
+
+def test_one_group_always_comes_back_and_moved_bands_are_not_counted(scene):
+    assert segment(scene.cube, 1, stability=3, method=None, normalise=True).stability is None
+    moved = segment(scene.cube, 3, stability=2, sparsity=0.3, spread=True)
+    assert moved.moved
+    assert moved.stability.bands is None
+    assert "came_back" not in moved.bands_table()
+
+
+def test_the_command_says_it(plain, tmp_path):
+    np.save(tmp_path / "a.npy", plain[0])
+    asked = ["segment", str(tmp_path / "a.npy"), "-k", "2", "-o", str(tmp_path / "out"), "--stability", "2"]
+    result = CliRunner().invoke(main, asked)
+    assert "108 sampled pixels were in their group again in 100% of 2 refits" in result.output
+    assert "What comes back on other pixels" in (tmp_path / "out" / "report.html").read_text()
+    assert "came_back" in (tmp_path / "out" / "bands.csv").read_text()
+    result = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
+    assert result["stability"]["groups"] == [1.0, 1.0]
+    assert CliRunner().invoke(main, [*asked[:-1], "1"]).exit_code == 2
