@@ -347,7 +347,8 @@ def test_a_bad_value_in_a_streamed_table_is_named(large, tmp_path):
     frame.to_parquet(tmp_path / "gap.parquet", row_group_size=100)
     options = ("-k", 3, "--n-init", 1, *NAMED, "-o", tmp_path / "out")
     assert "row 2345, column 'c'" in run("fit", tmp_path / "gap.parquet", *options, *BLOCKS, code=2).output
-    assert "row 2346, column 'c': the cell is empty" in run("fit", tmp_path / "gap.parquet", *options, code=2).output
+    refused = run("fit", tmp_path / "gap.parquet", *options, "--missing", "refuse", code=2)
+    assert "row 2346, column 'c': the cell is empty" in refused.output
     assert "memory must be a budget" in run("fit", large / "large.npy", "-k", 3, "--memory", "lots", code=2).output
 
 

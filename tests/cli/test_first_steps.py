@@ -165,7 +165,7 @@ def test_more_genes_than_samples_in_the_rows_get_a_hint(tmp_path):
 def test_missing_cells_are_counted_and_placed(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("who,Mg,ash\na,1,2\nb,NA,4\nc,5,6\nd,,\n")
-    said = run("fit", path, "-k", 2, "-o", tmp_path / "out", code=2).output
+    said = run("fit", path, "-k", 2, "--missing", "refuse", "-o", tmp_path / "out", code=2).output
     assert "line 3, column 'Mg': the cell is empty (it holds 'NA')" in said
     assert "3 of 8 cells are, in 2 of 2 columns ('Mg' 2, 'ash' 1) and 2 of 4 rows (line 3, line 5)" in said
     assert "fill them in" in said

@@ -25,4 +25,5 @@ def check_finite(X: np.ndarray, names=None, *, first: int = 0, where: str = "", 
                 f"Input X contains {what}: row {first + start + i}, {column}{where}"
                 + (f" (and {more} more in nearby rows)" if more else "")
                 + "; remove or impute such values first"
+                + (" (FisherEM and SparseFisherEM fit around missing values in memory)" if what == "NaN" else "")
             )

@@ -52,7 +52,7 @@ def remedies(found: MissingCells) -> str:
     """What can be done about missing cells, in words."""
     names = [name for name, _ in islice(found.columns, _MOST_NAMED)]
     drop = " ".join(f"--drop {name!r}" for name in names) + (" ..." if len(found.columns) > len(names) else "")
-    return f"fill them in, remove these rows, or leave out the columns ({drop})"
+    return f"fill them in, remove these rows, or leave out the columns ({drop}); --missing model fits around them"
 
 
 def found_missing(
