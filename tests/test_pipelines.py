@@ -143,7 +143,7 @@ def test_a_verdict_with_a_pipeline(frame):
     ).fit(frame.iloc[::2])  # fmt: skip
     assert search.verdict_.n_clusters in search.results_["n_clusters"].to_list()
     np.testing.assert_array_equal(search.predict(frame.iloc[::2]), search.labels_)
-    with pytest.raises(TypeError, match="must be a FisherEM.* got PCA"):
+    with pytest.raises(TypeError, match=r"must be a FisherEM.* got PCA"):
         ModelSearch(make_pipeline(StandardScaler(), PCA())).fit(frame)
 
 
