@@ -51,6 +51,20 @@ def test_a_checkpoint_gives_the_same_without_fitting_again(iris, plain, tmp_path
     assert len(list(tmp_path.iterdir())) == 2 * before
 
 
+def test_a_checkpoint_of_another_model_or_share_is_not_used(iris, tmp_path):
+    few = {"n_clusters": [2], "n_splits": 2, "n_jobs": 1}
+    one, other = (FisherEM(model=model, init="ward", random_state=0) for model in ("AB", "DkBk"))
+    kept = ModelSearch(one, checkpoint=tmp_path, **few).fit(iris[0])
+    again = ModelSearch(other, checkpoint=tmp_path, **few).fit(iris[0])
+    assert again.best_estimator_.model_ == "DkBk"
+    assert (again.results_["bic"][1:] != kept.results_["bic"][1:]).all()
+    marks = {ModelSearch(SparseFisherEM(sparsity=share), **few)._settings() for share in (0.3, 0.9)}
+    assert len(marks) == 2
+    # a search by a criterion has the models and shares in the names of its fits
+    marks = {ModelSearch(SparseFisherEM(sparsity=share), criterion="bic")._settings() for share in (0.3, 0.9)}
+    assert len(marks) == 1
+
+
 def test_an_interrupted_search_says_what_it_knows(iris, monkeypatch):
     original, done = gathering.fit_candidate, []
 

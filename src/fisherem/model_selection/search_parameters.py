@@ -172,9 +172,8 @@ class SearchParameters:
 
     def _settings(self) -> str:
         """Everything but the grid that a fit depends on, for the checkpoints' mark."""
-        fixed = {
-            k: v
-            for k, v in self.estimator.get_params().items()
-            if k not in ("n_clusters", "model", "sparsity", "n_jobs", "memory")
-        }
+        # models and shares are the grid of a search by a criterion; a verdict is on those of the estimator
+        grid = () if self._criterion() == VERDICT else ("model", "sparsity")
+        left_out = ("n_clusters", "n_jobs", "memory", *grid)
+        fixed = {name: value for name, value in self.estimator.get_params().items() if name not in left_out}
         return repr(sorted(fixed.items())) + repr(self.n_init)
