@@ -67,6 +67,11 @@ class Band:
     redundant: str = ""
     came_back: float | None = None
 
+    @property
+    def around(self) -> bool:
+        """Whether there is something to say of its neighbours."""
+        return bool(self.instead or self.redundant)
+
 
 @dataclass
 class ImageContent:
