@@ -252,7 +252,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
 
         X is an array or a frame, a memory map, a Zarr array, the path of a .npy, Zarr or Parquet file, or a dask array
-        or data frame.
+        or data frame. Missing values (NaN, pd.NA, masked or empty cells) of rows in memory are fitted around; `impute`
+        fills them in.
         """
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
