@@ -68,6 +68,8 @@ def _restricted(step, support: np.ndarray):
     for name in ("means_", "row_means_", "group_means_", "bending_"):
         if hasattr(step, name):
             setattr(small, name, getattr(step, name)[:, support])
+    if getattr(step, "roles_", None) is not None:  # a table with a row per variable
+        small.roles_ = step.roles_[support].reset_index(drop=True)
     if hasattr(step, "noise_loadings_"):  # I + F F' of the selected variables, with orthogonal columns again
         left, lengths, _ = np.linalg.svd(step.noise_loadings_[support], full_matrices=False)
         small.noise_loadings_ = left * lengths
