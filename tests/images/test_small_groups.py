@@ -37,8 +37,16 @@ def test_the_odd_pixels_are_a_group_without_a_minimum(kept, spotted):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"sparsity": 0.4}, {"method": None}, {"spatial": 1.0}, {"standardise": True}],
-    ids=["auto", "share", "dense", "spatial", "standardised"],
+    [
+        {},
+        {"sparsity": 0.4},
+        {"method": None},
+        {"spatial": 1.0},
+        {"standardise": True},
+        {"scale": "standardise"},
+        {"transformation": "power"},
+    ],
+    ids=["auto", "share", "dense", "spatial", "standardised", "scaled", "bent"],
 )
 def test_a_small_group_is_dissolved_and_the_model_fitted_again(spotted, options):
     array, truth = spotted
@@ -80,10 +88,13 @@ def test_sizes_that_make_no_sense():
             segment(np.ones((3, 3, 3)), 2, min_size=wrong)
     with pytest.raises(ValueError, match="min_size=601 is more than the 600 pixels"):
         least_pixels(601, 600)
-    array = np.exp(np.random.default_rng(0).normal(size=(12, 12, 4)))
-    array[:2, :3] += 30
-    with pytest.raises(ValueError, match="transformation='none'"):
-        segment(array, 2, min_size=20, transformation="power", normalise=False, clip=None)
+
+
+def test_a_number_that_was_searched_may_shrink_too(spotted):
+    found = segment(spotted[0], [3], model="AkjB", criterion="bic", normalise=False, min_size=30, n_jobs=1)
+    assert found.n_clusters == 2
+    assert set(found.search.results_["n_clusters"]) == {3}
+    assert "2 groups left" in found.notes[0]
 
 
 def test_the_command_and_the_page_say_it(spotted, tmp_path):

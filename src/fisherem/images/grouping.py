@@ -181,19 +181,19 @@ def without_small_groups(found: Grouped, least: int, rows, prior) -> Grouped:
 def _refitted(found: Grouped, labels: np.ndarray, K: int, rows, prior) -> Grouped:
     """The model with K groups from labels; bands that were chosen with the groups are chosen again."""
     fitted = found.fitted
-    if fitted.transformation != RAW:
-        raise ValueError("min_size needs transformation='none': exponents belong to one number of groups")
     axes = None if fitted.n_axes is None else max(1, min(int(fitted.n_axes), K - 1))
     estimator = clone(fitted).set_params(n_clusters=K, n_axes=axes, model=fitted.model_)
     estimator.n_features_in_ = found.problem.p
     fit = None
-    if K > 1:
+    if K > 1 and fitted.transformation == RAW:
         spec = _specification(estimator, found.problem, fitted.noise_factors_)
         with found.problem.rows.threads():
             fit = _from_labels(found, spec, labels, K)
     if fit is not None:
         return replace(found, fit=fit, fitted=_adopted(found, estimator, fit))
-    result = fit_rows(estimator, rows, prior=prior)  # one group, or labels from which no fit keeps all groups
+    # one group, columns that are bent anew for the new groups, or labels from which no fit keeps all groups
+    starting = estimator if K == 1 else clone(estimator).set_params(init=labels, n_init=1)
+    result = fit_rows(starting, rows, prior=prior)
     return replace(found, problem=result.problem, fit=result.chosen.fit, fitted=adopt(estimator, result))
 
 
