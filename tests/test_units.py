@@ -138,3 +138,10 @@ def test_labels_belong_to_the_parameters_when_a_group_was_lost():
     model = FisherEM(3, model="DkBk", init="random", n_init=2, random_state=0).fit(X)
     assert model.stop_reason_.startswith("collapsed")
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_few_rows_that_count_among_more_rows_than_variables():
+    rng = np.random.default_rng(0)  # found by the attack: two of three rows count, in two variables
+    X, weights = rng.normal(size=(3, 2)), np.array([0.0, 1.0, 1.0])
+    model = FisherEM(1, random_state=0).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(model.means_[0], X[1:].mean(axis=0))

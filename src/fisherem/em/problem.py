@@ -292,15 +292,16 @@ def _centred(rows: Rows, mean: np.ndarray) -> np.ndarray:
 def _row_space(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(basis V (p x r) of the row space, coordinates of the rows in it (n x r)) from rows (n x p), which V replaces.
 
-    A' = QR and the SVD of R (n x n): LAPACK writes Q over the rows, so that nothing else of their size is needed.
+    A' = QR and the SVD of R (min(n, p) x n): LAPACK writes Q over the rows, so that nothing else of their size is
+    needed.
     """
-    n = len(centred)
+    n, k = len(centred), min(centred.shape)  # rows of weight 0 may be more than there are variables
     reduced, scales, _, _ = dgeqrf(centred.T, lwork=_LAPACK_BLOCK * n, overwrite_a=1)
-    R = np.triu(reduced[:n])
-    left, singular, _ = np.linalg.svd(R)
+    R = np.triu(reduced[:k])
+    left, singular, _ = np.linalg.svd(R, full_matrices=False)
     keep = singular > _ROW_SPACE_TOLERANCE * max(singular[0], np.finfo(float).tiny)
     left = left[:, keep]
-    Q, _, _ = dorgqr(reduced, scales, lwork=_LAPACK_BLOCK * n, overwrite_a=1)
+    Q, _, _ = dorgqr(reduced[:, :k], scales, lwork=_LAPACK_BLOCK * n, overwrite_a=1)
     return _times_in_place(Q, left), R.T @ left
 
 
