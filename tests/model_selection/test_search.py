@@ -218,8 +218,8 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
     ],
 )
 def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match, monkeypatch):
-    for module in (fitting, verdict_search):
-        monkeypatch.setattr(module, "prepare", lambda *a, **k: pytest.fail("work has begun"))
+    for module, name in ((fitting, "prepare"), (verdict_search, "prepared_rows")):
+        monkeypatch.setattr(module, name, lambda *a, **k: pytest.fail("work has begun"))
     with pytest.raises(ValueError, match=match):
         ModelSearch(**{"estimator": SparseFisherEM(random_state=0), **parameters}).fit(simulated)
 
