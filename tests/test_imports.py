@@ -54,7 +54,7 @@ INSIDE = {
     ],
     "estimators": [
         "gap_rows", "column_scales", "fitting", "pipelines", "describing", "selected", "prediction", "missing",
-        "fisher_em", "factor_fitting", "factor_mixture", "bayesian",
+        "fisher_em", "sparse_fisher_em", "factor_fitting", "factor_mixture", "bayesian",
     ],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets", "regressions", "stepwise", "clustvarsel",

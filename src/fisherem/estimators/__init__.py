@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .bayesian import BayesianFisherEM
     from .factor_mixture import FactorMixture
-    from .fisher_em import FisherEM, SparseFisherEM
+    from .fisher_em import FisherEM
+    from .sparse_fisher_em import SparseFisherEM
 
 __all__ = ["BayesianFisherEM", "FactorMixture", "FisherEM", "SparseFisherEM"]
 
@@ -20,7 +21,7 @@ _HOME = {
     "BayesianFisherEM": "bayesian",
     "FactorMixture": "factor_mixture",
     "FisherEM": "fisher_em",
-    "SparseFisherEM": "fisher_em",
+    "SparseFisherEM": "sparse_fisher_em",
 }
 
 

@@ -19,9 +19,9 @@ from ..em.multistart import Specification, fit
 from ..em.problem import AUTO_RIDGE
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
-from ..tables.checking import check_clusters, check_one_of, check_sparsity, check_table, check_weights
+from ..tables.checking import check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
-from .factor_fitting import prepared_rows
+from .factor_fitting import opened
 from .fisher_em import FisherEM
 from .fitting import RAW, STANDARDISE, Fitted, adopt, warn_unless_converged
 from .prediction import FittedDLM
@@ -143,13 +143,7 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
 
         X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
         """
-        self._check_parameters()
-        table = check_table(self, X, reset=True, elsewhere=True)
-        weights = check_weights(sample_weight, table)
-        check_clusters(self.n_clusters, table, weights)
-        spec = self._specification(*table.shape)
-        names = getattr(self, "feature_names_in_", None)
-        problem, scales = prepared_rows(table, weights, self.scale, self.n_jobs, names, self.ridge)
+        problem, scales, spec = opened(self, X, sample_weight, ridge=self.ridge)
         with problem.rows.closed_on_error():
             found, starts = fit(problem, spec)
             self._adopt(Fitted(problem, Chosen(found, starts, resolve(self.model), []), scales), spec)

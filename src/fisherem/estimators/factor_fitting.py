@@ -14,10 +14,11 @@ from ..model.criteria import CRITERIA
 from ..model.factors import Structure
 from ..selection.criterion import Partition
 from ..selection.scaling import standard_deviations
+from ..tables.checking import check_clusters, check_table, check_weights
 from ..tables.scaling import in_unit, rescaled
-from .fitting import RAW, STANDARDISE, warn_of_constant_columns
+from .fitting import RAW, STANDARDISE, specification, warn_of_constant_columns
 
-__all__ = ["FittedFactors", "adopt_factors", "fit_factors", "prepared_rows"]
+__all__ = ["FittedFactors", "adopt_factors", "fit_factors", "opened", "prepared_rows"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,17 @@ def prepared_rows(
         scales = standard_deviations(raw) * raw.unit
         raw.rows.close()
         return made(rescaled(table, scales)), scales
+
+
+def opened(estimator, X, sample_weight, **options) -> tuple[Problem, np.ndarray | None, Specification]:
+    """(rows of X made ready, what their columns were divided by or None, what the estimator asks for)."""
+    estimator._check_parameters()
+    table = check_table(estimator, X, reset=True, elsewhere=True)
+    weights = check_weights(sample_weight, table)
+    check_clusters(estimator.n_clusters, table, weights)
+    spec = specification(estimator, *table.shape)
+    names = getattr(estimator, "feature_names_in_", None)
+    return *prepared_rows(table, weights, estimator.scale, estimator.n_jobs, names, **options), spec
 
 
 def fit_factors(problem: Problem, scales, spec: Specification, structure: Structure) -> FittedFactors:

@@ -20,17 +20,9 @@ from ..em.multistart import Specification
 from ..em.starts import STARTS
 from ..model.dlm import AUTO
 from ..model.factors import resolve_structure
-from ..tables.checking import (
-    MOST_REPEATS,
-    check_clusters,
-    check_init,
-    check_number,
-    check_one_of,
-    check_table,
-    check_weights,
-)
+from ..tables.checking import MOST_REPEATS, check_init, check_number, check_one_of
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
-from .factor_fitting import adopt_factors, fit_factors, prepared_rows
+from .factor_fitting import adopt_factors, fit_factors, opened
 from .fitting import RAW, STANDARDISE, warn_unless_converged
 from .prediction import MOST_DRAWS, FittedMixture
 
@@ -175,13 +167,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
 
         X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
         """
-        self._check_parameters()
-        table = check_table(self, X, reset=True, elsewhere=True)
-        weights = check_weights(sample_weight, table)
-        check_clusters(self.n_clusters, table, weights)
-        spec = self._specification(*table.shape)
-        names = getattr(self, "feature_names_in_", None)
-        problem, scales = prepared_rows(table, weights, self.scale, self.n_jobs, names)
+        problem, scales, spec = opened(self, X, sample_weight)
         fitted = fit_factors(problem, scales, spec, resolve_structure(self.structure))
         with fitted.problem.rows.closed_on_error():
             adopt_factors(self, fitted)

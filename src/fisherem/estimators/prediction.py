@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,7 @@ _NEAR_EXPONENT = 300
 _FAR = 2.0
 
 
-class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
     """What an estimator with a fitted mixture of any family can do with rows.
 
     It is a transformer itself: `set_output` wraps only methods of classes that are.
@@ -57,13 +58,13 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     n_jobs: int | None
     random_state: object
 
+    @abstractmethod
     def _solution(self) -> Any:
         """The fitted parameters as the engine knows them, relative to the centre (the family's `Solution`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _coordinates(self, table):
         """Where a checked table's rows stand in the latent space (n x d)."""
-        raise NotImplementedError
 
     def _for_columns(self, X):
         """(model, table): both with the columns that the model needs of a table that has others, too."""

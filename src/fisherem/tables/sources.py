@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ __all__ = ["Columns", "Source", "Transformed", "check_shape", "float_type"]
 _COLUMN_ELEMENTS = 2**20
 
 
-class Source:
+class Source(ABC):
     """n x p numbers in a file.
 
     shape (n, p) · dtype, float32 or float64, of what is read · names of the columns or None · path, for messages ·
@@ -39,15 +40,15 @@ class Source:
         """Bytes that a row takes while it is read."""
         return self.shape[1] * self.dtype.itemsize
 
+    @abstractmethod
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop (stop - start x p), in `buffer` (bytes) where that is possible."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, index: np.ndarray) -> np.ndarray:
         """The rows of these numbers (ascending)."""
-        raise NotImplementedError
 
-    def check_unchanged(self) -> None:
+    def check_unchanged(self) -> None:  # noqa: B027 (what is in memory does not change)
         """A FileChangedError if the file was written to since it was opened: every pass must see the same rows."""
 
     def select(self, columns: Sequence[int]) -> Source:
