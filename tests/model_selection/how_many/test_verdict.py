@@ -8,7 +8,7 @@ from fisherem.model_selection.how_many.candidates import WITHOUT_SKEW, Candidate
 from fisherem.model_selection.how_many.evidence import Evidence, Halves
 from fisherem.model_selection.how_many.rules import RULES, Rule, largest, largest_above
 from fisherem.model_selection.how_many.saying import rule_table, said
-from fisherem.model_selection.how_many.verdict import decide
+from fisherem.model_selection.how_many.verdict import CLEAR, LEANING, Decision, decide
 from fisherem.model_selection.scoring import accuracy
 
 N = 120
@@ -194,3 +194,17 @@ def test_skewed_groups_are_found_on_bent_columns():
     search = ModelSearch(FisherEM(random_state=0), n_clusters=[2, 3, 4], n_splits=2, n_jobs=1).fit(X)
     assert search.verdict_.n_clusters == 3
     assert set(search.results_["source"]) <= {"columns", "powers", "merged"}
+
+
+@pytest.mark.parametrize(
+    ("degree", "others", "words"),
+    [
+        (CLEAR, (), "These rows form one group: nothing speaks for more."),
+        (LEANING, (2,), "These rows seem to form one group, but 2 groups are not ruled out."),
+        (LEANING, (2, 3), "These rows seem to form one group, but 2 or 3 groups are not ruled out."),
+        (LEANING, (), "These rows seem to form one group."),
+    ],
+)
+def test_one_group_is_said_with_what_speaks_against_it(degree, others, words):
+    found = evidence(k2=(5, 1, 0.8), k3=(2, 1, 0.7))
+    assert said(found, Decision(1, degree, others, (), (2,), None), ()).headline == words

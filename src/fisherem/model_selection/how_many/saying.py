@@ -8,7 +8,7 @@ import pandas as pd
 from ..._utils.wording import count, listed
 from .evidence import Evidence
 from .rules import RULES
-from .verdict import CLEAR, LEANING, NOT_DECIDED, Decision, Verdict
+from .verdict import CLEAR, NOT_DECIDED, Decision, Verdict
 
 __all__ = ["rule_table", "said"]
 
@@ -59,8 +59,10 @@ def _headline(decision: Decision) -> str:
         numbers = _either(sorted({K, *others}))
         return f"Not decided by these data: {numbers} groups are possible. {_groups(K).capitalize()} are shown."
     if K == 1:
-        start = {CLEAR: "These rows form one group", LEANING: "These rows seem to form one group"}[decision.degree]
-        return f"{start}: nothing speaks for more."
+        if decision.degree == CLEAR:
+            return "These rows form one group: nothing speaks for more."
+        more = f", but {_either(others)} groups are not ruled out" if others else ""
+        return f"These rows seem to form one group{more}."
     if decision.degree == CLEAR:
         return f"{_groups(K).capitalize()}, clearly."
     return f"{_groups(K).capitalize()}, more likely than {_either(others)}." if others else f"Probably {_groups(K)}."
