@@ -18,8 +18,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def saved(browser, downloads, holder, kind):
     """The bytes of the file that a button saves: of a table (CSV) or a picture (SVG, PNG)."""
-    click(browser, one(browser, f"{holder} + .saves button[aria-label$='as {kind}']"))
-    for _ in range(400):
+    button = one(browser, f"{holder} + .saves button[aria-label$='as {kind}']")
+    for step in range(600):
+        if step % 200 == 0:  # a browser that has just started may lose its first download
+            click(browser, button)
         time.sleep(0.05)
         done = [f for f in downloads.iterdir() if f.suffix == f".{kind.lower()}"]
         if done and done[0].stat().st_size:
