@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._utils.agreement import adjusted_rand
+from ..solvers.kmeans_runs import kmeans_runs
 from .loop import Fit, run
 from .multistart import (
     NUMERICAL_ERRORS,
@@ -81,10 +81,9 @@ def _guided_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.rando
     chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
     values = rows.everything()[chosen] - rows.centre
     found: list[np.ndarray] = []
-    for seed in rng.randint(np.iinfo(np.int32).max, size=n_init):
-        labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(values, sample_weight=weights).labels_
-        if all(adjusted_rand(labels, other) < _SAME for other in found):
-            found.append(labels)
+    for run in kmeans_runs(values, n_clusters, rng.randint(np.iinfo(np.int32).max, size=n_init), weights):
+        if all(adjusted_rand(run.labels, other) < _SAME for other in found):
+            found.append(run.labels)
         if len(found) == most:
             break
     starts = [np.where(index >= 0, labels[index], 0) for labels in found]

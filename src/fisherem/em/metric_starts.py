@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from .._utils.agreement import adjusted_rand
 from ..rows.base import Rows
+from ..solvers.kmeans_runs import best_kmeans
 from ..solvers.sparse_kmeans import alternate, dense_start
 from .sampling import Centres, one_sample
 from .starts import STARTS, distinct_rows, is_large, pieces, rows_at
@@ -76,7 +76,7 @@ def shrunk_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.R
 def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
     """Labels (n) of the best k-means run on centred rows Z (n x p) in the shrunk metric."""
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    return KMeans(n_clusters, n_init=_RUNS, random_state=seed).fit(_shrunk(Z)).labels_
+    return best_kmeans(_shrunk(Z), n_clusters, _RUNS, seed).labels
 
 
 def _shrunk(Z: np.ndarray) -> np.ndarray:

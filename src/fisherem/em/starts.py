@@ -15,6 +15,8 @@ from sklearn.cluster import KMeans
 from .._utils.agreement import adjusted_rand
 from .._utils.register import Register
 from ..rows.base import Rows
+from ..rows.threads import one_blas_thread
+from ..solvers.kmeans_runs import KMeansRun, kmeans_runs
 from .sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
@@ -103,7 +105,7 @@ def kmeans_partitions(problem, n_clusters: int, rng: np.random.RandomState, runs
     rows = problem.rows
     chosen, weights, index = distinct_rows(problem.given, rows.weights)
     different = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng, runs)
-    return [np.where(index >= 0, run.labels_[index], 0) for run in different]
+    return [np.where(index >= 0, run.labels[index], 0) for run in different]
 
 
 def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Centres]:
@@ -114,25 +116,22 @@ def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.ran
     return [Centres(_go_on(run, sample)) for run in _different(part, None, n_clusters, rng)[:n_init]]
 
 
-def _different(sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS) -> list[KMeans]:
+def _different(sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS) -> list[KMeansRun]:
     """k-means runs that ended in different partitions, the best first; among equals the first one drawn."""
     seeds = rng.randint(np.iinfo(np.int32).max, size=runs)
-    fitted = (KMeans(n_clusters, n_init=1, random_state=seed).fit(sample, sample_weight=weights) for seed in seeds)
-    different: list[KMeans] = []
+    with one_blas_thread():
+        fitted = kmeans_runs(sample, n_clusters, seeds, weights)
+    different: list[KMeansRun] = []
     # rounding must not decide how the groups are numbered
-    for run in sorted(fitted, key=lambda run: float(f"{run.inertia_:.9e}")):
-        if all(adjusted_rand(run.labels_, other.labels_) < _SAME_PARTITION for other in different):
+    for run in sorted(fitted, key=lambda run: float(f"{run.inertia:.9e}")):
+        if all(adjusted_rand(run.labels, other.labels) < _SAME_PARTITION for other in different):
             different.append(run)
     return different
 
 
-def _go_on(run: KMeans, sample: np.ndarray) -> np.ndarray:
+def _go_on(run: KMeansRun, sample: np.ndarray) -> np.ndarray:
     """Centres of a run on few rows after k-means from them on the whole sample."""
-    return (
-        KMeans(len(run.cluster_centers_), init=run.cluster_centers_, n_init=1, copy_x=False)
-        .fit(sample)
-        .cluster_centers_
-    )
+    return KMeans(len(run.centres), init=run.centres, n_init=1, copy_x=False).fit(sample).cluster_centers_
 
 
 def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:

@@ -8,12 +8,9 @@ in a shrunk metric find what it misses.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.agreement import adjusted_rand
 from ..em.metric_starts import (
@@ -26,7 +23,8 @@ from ..em.metric_starts import (
 )
 from ..em.problem import Problem
 from ..em.starts import distinct_rows, kmeans_partitions, pieces, rows_at
-from ..rows.threads import one_thread_each
+from ..rows.threads import one_blas_thread
+from ..solvers.kmeans_runs import best_kmeans
 
 __all__ = ["TRUST", "TRUST_SHUFFLED", "Pool", "beyond_chance", "same_partition"]
 
@@ -102,7 +100,7 @@ class Pool:
         for columns in columns_at_once(Z):
             order = self.rng.rand(*Z[:, columns].shape).argsort(axis=0)
             Z[:, columns] = np.take_along_axis(Z[:, columns], order, axis=0)
-        with one_thread_each():
+        with one_blas_thread():
             chance = _explained(coordinates(Z), self.n_clusters, self.rng)
         return float(own / max(chance, np.finfo(float).tiny))
 
@@ -132,7 +130,7 @@ class Pool:
                     break
                 seed = int(self.rng.randint(np.iinfo(np.int32).max))
                 columns = self._columns(np.sort(order[:m]))
-                labels = KMeans(self.n_clusters, n_init=_LINKED_RUNS, random_state=seed).fit(columns).labels_
+                labels = best_kmeans(columns, self.n_clusters, _LINKED_RUNS, seed).labels
                 if not same_partition(labels, found):
                     found.append(labels)
         return [self._spread(labels) for labels in found]
@@ -154,7 +152,7 @@ def beyond_chance(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) ->
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     factor = vectors * np.sqrt(np.maximum(values, 0))
     draws = [rng.normal(size=Z.shape) @ factor.T for _ in range(_DRAWS)]
-    with one_thread_each():  # products of this size are slower on several
+    with one_blas_thread():  # products of this size are slower on several
         chance = np.mean([_explained(draw - draw.mean(axis=0), n_clusters, rng) for draw in draws])
         return float(_explained(Z, n_clusters, rng) / max(chance, np.finfo(float).tiny))
 
@@ -162,10 +160,7 @@ def beyond_chance(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) ->
 def _explained(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> float:
     """The share of the variance of centred rows that k-means explains."""
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    runs = KMeans(n_clusters, n_init=_TRUST_RUNS, max_iter=_TRUST_ITERATIONS, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups, in a draw of few
-        inertia = runs.fit(Z).inertia_
+    inertia = best_kmeans(Z, n_clusters, _TRUST_RUNS, seed, max_iter=_TRUST_ITERATIONS).inertia
     return float(1 - inertia / max((Z**2).sum(), np.finfo(float).tiny))
 
 

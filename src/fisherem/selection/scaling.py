@@ -10,12 +10,12 @@ agree. BIC decides unless the halves clearly contradict it; then the columns sta
 from __future__ import annotations
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from .._utils.agreement import adjusted_rand
 from ..em.problem import Problem
 from ..em.sampling import one_sample
-from ..rows.threads import one_thread_each
+from ..rows.threads import one_blas_thread
+from ..solvers.kmeans_runs import best_kmeans
 
 __all__ = ["agreement_of_halves", "same_scale", "standard_deviations", "standardised_is_better"]
 
@@ -46,12 +46,12 @@ def agreement_of_halves(problem: Problem, n_clusters: int, rng: np.random.Random
     if len(Z) // 2 <= n_clusters:
         return 1.0  # too few rows to contradict anything
     found = []
-    with one_thread_each():
+    with one_blas_thread():
         for _ in range(_SPLITS):
             order = rng.permutation(len(Z))
             halves = (order[: len(Z) // 2], order[len(Z) // 2 :])
             seed = int(rng.randint(np.iinfo(np.int32).max))
-            labels = [KMeans(n_clusters, n_init=_RUNS, random_state=seed).fit(Z[half]).predict(Z) for half in halves]
+            labels = [best_kmeans(Z[half], n_clusters, _RUNS, seed).predict(Z) for half in halves]
             found.append(adjusted_rand(*labels))
     return float(np.mean(found))
 

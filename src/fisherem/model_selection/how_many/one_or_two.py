@@ -8,14 +8,11 @@ compared with how much they explain of tables drawn from that model.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.exceptions import ConvergenceWarning
 
-from ...rows.threads import one_thread_each
+from ...rows.threads import one_blas_thread
+from ...solvers.kmeans_runs import best_kmeans
 from .partition_values import partition_c
 from .transforms import Transformed, normal_scores
 
@@ -44,7 +41,7 @@ def one_group_p_value(values: np.ndarray, weights: np.ndarray, seed: int) -> flo
     share = float(ledoit_wolf_shrinkage(scores))
     level = np.sqrt(share * float(scores.var(axis=0).mean()))
     larger = 0
-    with one_thread_each():  # k-means on so few rows is slower on several
+    with one_blas_thread():  # k-means on so few rows is slower on several
         seen = _explained(scores, rng)
         for _ in range(_DRAWS):
             # a random combination of the rows has their covariance, whatever the number of columns
@@ -70,10 +67,7 @@ def _explained(scores: np.ndarray, rng: np.random.RandomState) -> float:
 
 
 def _two_means(Z: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    runs = KMeans(2, n_init=_RUNS, random_state=int(rng.randint(np.iinfo(np.int32).max)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return runs.fit(Z).labels_
+    return best_kmeans(Z, 2, _RUNS, int(rng.randint(np.iinfo(np.int32).max))).labels
 
 
 def _shrunk(Z: np.ndarray) -> np.ndarray:
