@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from fisherem import FisherEM, datasets
-from fisherem.em.adapting import automatic_ridge, between_of, useful_axes
+from fisherem.em.adapting import Groups, automatic_ridge, useful_axes
 from fisherem.em.problem import prepare
 from tests.naive import count_useful_axes, within_centred
 
@@ -34,7 +34,8 @@ def expected_ridge(Y, labels):
 
 def ridge_of(Y, labels, weights=None, support=None, **keywords):
     problem = prepare(Y, weights, ridge=1e-3, **keywords)
-    return automatic_ridge(problem, problem.start_states(labels, labels.max() + 1), support)
+    states = problem.start_states(labels, labels.max() + 1)
+    return automatic_ridge(problem, states, Groups.of(problem, states), support)
 
 
 @pytest.mark.parametrize(("n", "p"), [(500, 8), (90, 8), (60, 30), (40, 40), (30, 100), (12, 300)])
@@ -89,8 +90,8 @@ def test_the_ridge_stays_within_its_limits():
 
 def axes_of(Y, labels, ridge, n, most):
     problem = prepare(Y, ridge=ridge)
-    _, _, between = between_of(problem, problem.start_states(labels, labels.max() + 1))
-    return useful_axes(between, n, most)
+    groups = Groups.of(problem, problem.start_states(labels, labels.max() + 1))
+    return useful_axes(groups.between(problem), n, most)
 
 
 @pytest.mark.parametrize(

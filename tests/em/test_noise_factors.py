@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets, load, save
 from fisherem.em import sampling, starts
-from fisherem.em.adapting import between_of, noise_covariance
+from fisherem.em.adapting import Groups, noise_covariance
 from fisherem.em.dlm_family import DLMFamily, Means
 from fisherem.em.loop import Settings, run
 from fisherem.em.noise_metric import NoiseMetric, metric_of
@@ -105,7 +105,7 @@ def test_given_the_coordinates_the_noise_is_that_of_the_groups(table):
     p = X.shape[1]
     problem = prepare(X, ridge=1e-3)
     U = np.linalg.qr(np.random.default_rng(2).normal(size=(p, 2)))[0]
-    H = between_of(problem, problem.start_states(labels, 3))[2].H
+    H = Groups.of(problem, problem.start_states(labels, 3)).between(problem).H
     found = noise_covariance(problem, H, problem.scatter.to_rows(U))
     found = problem.scatter.to_variables(problem.scatter.to_variables(found).T)
     inside = within_centred(X, labels)

@@ -19,6 +19,7 @@ trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped: thre
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,28 +29,49 @@ from .kernels import Spread, spread_of_rows, spread_within
 from .problem import Problem
 from .scatter import Scatter
 
-__all__ = ["automatic_ridge", "between_of", "inverted_between", "noise_covariance", "useful_axes"]
+__all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
 
 # The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
 # above the second the axes are those of H itself.
 _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
 # Keeps a covariance inside the axes invertible where some direction has none.
 _TINY = 1e-12
+# What a group without rows is said to weigh where weights divide.
+_LEAST_WEIGHT = np.finfo(float).tiny
 # By how much an axis must pass what chance gives. On the paper's simulation the second axis, which carries nothing, had
 # 0.4 to 1.8 times that (2.8 once, from a poor start); real axes on nine tables 3.5 and more, but for satimage's last.
 _AXIS_FACTOR = 3.0
 
 
-def between_of(problem: Problem, states: Any) -> tuple[np.ndarray, np.ndarray, Between]:
-    """(weights (K), means (K x r), S_B in factors) of the posteriors in the states."""
-    sums = problem.group_sums(states)
-    weights = np.maximum(sums.weights, np.finfo(float).tiny)
-    means = sums.sums / weights[:, None]
-    return sums.weights, means, Between.of(weights, means, problem.mean, problem.scatter)
+@dataclass(frozen=True)
+class Groups:
+    """The weights (K) and means (K x r) of groups; a group without rows has the mean 0."""
+
+    weights: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, states: Any) -> Groups:
+        """Those of the posteriors in the states: a pass over the rows."""
+        sums = problem.group_sums(states)
+        return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
+
+    @property
+    def whole(self) -> bool:
+        """Whether every group has rows."""
+        return bool((self.weights > 0).all())
+
+    def between(self, problem: Problem) -> Between:
+        """S_B in factors."""
+        return Between.of(np.maximum(self.weights, _LEAST_WEIGHT), self.means, problem.mean, problem.scatter)
+
+    def inverted_between(self, problem: Problem) -> Between:
+        """The same as a dense F-step sees it: in the metric of the noise, where it has one."""
+        return inverted_between(problem, np.maximum(self.weights, _LEAST_WEIGHT), self.means)
 
 
 def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -> Between:
-    """S_B as a dense F-step sees it: in the metric of the noise, where it has one."""
+    """S_B of groups with these weights (K) and means (K x r) as a dense F-step sees it."""
     metric = problem.metric
     if metric is None:
         return Between.of(weights, means, problem.mean, problem.scatter)
@@ -76,18 +98,14 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
     return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
-def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = None) -> float:
+def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.ndarray | None = None) -> float:
     """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`.
 
     Of all variables it is in the metric of the noise, where that has one.
     """
-    weights, means, between = between_of(problem, states)
-    scatter, metric = problem.scatter, problem.metric
-    H = between.H
+    scatter, metric, means = problem.scatter, problem.metric, groups.means
     if support is None:
-        if metric is not None:
-            between = inverted_between(problem, np.maximum(weights, np.finfo(float).tiny), means)
-            scatter, H = problem.inverted, between.H
+        scatter, H = problem.inverted, groups.inverted_between(problem).H
         solved = None if metric is None else metric.solve(means.T).T
         spread = problem.rows.fold(spread_of_rows, states, means, solved)
         # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
@@ -98,7 +116,7 @@ def automatic_ridge(problem: Problem, states: Any, support: np.ndarray | None = 
     else:
         matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
         spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
-        H, block = matrix @ H, scatter.block(support)
+        H, block = matrix @ groups.between(problem).H, scatter.block(support)
         p, unit = len(support), 1.0
         total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
     if problem.gaps is not None:

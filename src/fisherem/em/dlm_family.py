@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.dlm import DLM
 from ..solvers.procrustes import nearest_orthonormal
-from .adapting import automatic_ridge, between_of, inverted_between, noise_covariance, useful_axes
+from .adapting import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
 from .f_step.between import Between, fisher_criterion
 from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .family import Family, Phase, Solution, Step
@@ -83,37 +83,47 @@ class DLMFamily(Family):
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
         """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
-        if self.n_factors and problem.metric is None:
-            problem = problem.in_metric(self._metric(problem, states), states)
+        in_metric = self.n_factors > 0 and problem.metric is None
+        if not in_metric and not self._adaptive:
+            return problem, self
+        groups = Groups.of(problem, states)
+        if in_metric and groups.whole:
+            problem = problem.in_metric(self._metric(problem, states, groups), states)
+        return self._adapted(problem, states, groups)
+
+    @property
+    def _adaptive(self) -> bool:
+        """Whether anything but the metric of the noise depends on the partition that a run starts from."""
         if self.n_clusters == 1 or self.frozen is not None:
+            return False
+        return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
+
+    def _adapted(self, problem: Problem, states: Any, groups: Groups) -> tuple[Problem, DLMFamily]:
+        """The ridge and the axes; as they are where a group has no rows, which the loop will say."""
+        if not self._adaptive:
             return problem, self
         if self.subset is not None:
-            return problem, replace(self, subset=self._with_scatter(problem, states))
-        if not (self.adaptive_ridge or self.adaptive_axes):
+            return problem, replace(self, subset=self._with_scatter(problem, states, groups))
+        if not groups.whole:
             return problem, self
-        weights, means, between = between_of(problem, states)
-        if (weights <= 0).any():
-            return problem, self  # the loop says which group has no rows
         if self.adaptive_ridge:
-            problem = problem.with_ridge(automatic_ridge(problem, states))
-            between = inverted_between(problem, weights, means)
-        return problem, replace(self, d=useful_axes(between, problem.weight, self.d)) if self.adaptive_axes else self
+            problem = problem.with_ridge(automatic_ridge(problem, states, groups))
+        if not self.adaptive_axes:
+            return problem, self
+        return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
 
-    def _metric(self, problem: Problem, states: Any) -> NoiseMetric | None:
+    def _metric(self, problem: Problem, states: Any, groups: Groups) -> NoiseMetric:
         """The metric of the noise outside the axes that these groups have without one."""
-        there, plain = replace(self, n_factors=0).adapt(problem, states)
-        weights, means, _ = between_of(there, states)
-        if (weights <= 0).any():
-            return None  # the loop says which group has no rows
-        between = Between.of(weights, means, there.mean, there.scatter)
+        there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
+        between = groups.between(there)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
         return metric_of(W, self.n_factors, problem.n_varying)
 
-    def _with_scatter(self, problem: Problem, states: Any) -> Subset:
+    def _with_scatter(self, problem: Problem, states: Any, groups: Groups) -> Subset:
         assert self.subset is not None
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance
-        share = automatic_ridge(problem, states, support) if self.adaptive_ridge else given
+        share = automatic_ridge(problem, states, groups, support) if self.adaptive_ridge else given
         return Subset(support, DenseScatter(scatter.block(support), share))
 
     def f_step(self) -> Callable[[Between], Axes]:

@@ -210,21 +210,22 @@ def expect(block: Block | None, state: BlockState, density) -> Expectation:
     total = posteriors.sum(axis=0)
     posteriors /= total
     log_total = np.log(total)
-    # log t = log_joint - log_total; where t underflows to 0 the product is 0, as it should be
-    entropies = log_total - np.einsum("km,km->m", posteriors, log_joint)
     state.posteriors = posteriors
-    log_density = highest + log_total
+    highest += log_total
     if (common := density.log_common(state)) is not None:
-        log_density += common
-    state.log_density = log_density
+        highest += common
+    state.log_density = highest
+    # the entropy is -sum t log t with log t = log_joint - log_total; where t underflows to 0 the product is 0
     if state.weights is None:
-        log_likelihood, entropy = log_density.sum(), entropies.sum()
+        weighted = posteriors
+        log_likelihood, entropy = highest.sum(), log_total.sum()
     else:
-        log_likelihood, entropy = state.weights @ log_density, state.weights @ entropies
+        weighted = posteriors * state.weights
+        log_likelihood, entropy = state.weights @ highest, state.weights @ log_total
+    entropy -= np.vdot(weighted, log_joint)
     if block is None:
         return Expectation(float(log_likelihood), float(entropy), np.zeros(1), np.zeros(1))
-    sums = group_sums(block, state)
-    return Expectation(float(log_likelihood), float(entropy), sums.weights, sums.sums)
+    return Expectation(float(log_likelihood), float(entropy), weighted.sum(axis=1), block.sums(weighted))
 
 
 @several(expect)

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..model.dlm import MODELS
-from .adapting import between_of, useful_axes
+from .adapting import Groups, useful_axes
 from .dlm_family import DLMFamily
 from .loop import Fit, run
 from .model_choice import Chosen, sample_problem
@@ -115,8 +115,10 @@ def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
         return d
     labels = problem.rows.gather(fit.states, "labels")
     states = problem.start_states(labels, spec.n_clusters)
-    weights, _, between = between_of(family.adapt(problem, states)[0], states)
-    return d if (weights <= 0).any() else useful_axes(between, problem.weight, d)
+    groups = Groups.of(problem, states)
+    if not groups.whole:
+        return d
+    return useful_axes(groups.between(family.adapt(problem, states)[0]), problem.weight, d)
 
 
 def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:

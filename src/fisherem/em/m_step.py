@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from ..rows.blocks import Block, BlockState
 from .family import Density
 
 __all__ = ["LatentParameters", "Parameters", "m_step"]
+
+_LOG_2, _LOG_2_PI = math.log(2), math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,23 @@ class Parameters(Density):
     n_floored: int = 0  # variances that were raised to the floor
 
     @classmethod
-    def of(cls, proportions, latent_means, covariances, noises, p, n_floored=0, noise_log_det=0.0) -> Parameters:
+    def of(
+        cls, proportions, latent_means, covariances, noises, p, n_floored=0, noise_log_det=0.0, factors=None
+    ) -> Parameters:
         """With the factors that the densities need computed once; `noise_log_det` is log|N| - log|G|.
+
+        `factors`: the covariances' Cholesky factors and their inverses, where they are known.
 
         A logarithm rounds differently in other units. Taken in a power of two near the noise's own spread it does not,
         and the posteriors keep every bit when the rows are multiplied by a power of two.
         """
         d = latent_means.shape[1]
         unit = int(np.frexp(noises[0])[1]) // 2
-        factors = np.linalg.cholesky(covariances)
-        spreads = np.ldexp(np.diagonal(factors, axis1=1, axis2=2), -unit)
+        halves, whiteners = _factors(covariances) if factors is None else factors
+        spreads = np.ldexp(np.diagonal(halves, axis1=1, axis2=2), -unit)
         log_det = 2 * np.log(spreads).sum(axis=1) + noise_log_det
         outside = (p - d) * np.log(np.ldexp(noises, -2 * unit))
-        constants = np.log(proportions) - 0.5 * (p * np.log(2 * np.pi) + log_det + outside)
-        whiteners = np.linalg.inv(factors)
+        constants = np.log(proportions) - 0.5 * (p * _LOG_2_PI + log_det + outside)
         return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, unit, n_floored)
 
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
@@ -59,13 +65,13 @@ class Parameters(Density):
 
     def log_common(self, state: BlockState) -> np.ndarray | float:
         """-p log 2^unit: what the unit of `constants` leaves out."""
-        return -self.p * self.unit * np.log(2)
+        return -self.p * self.unit * _LOG_2
 
     def _latent_distances(self, x: np.ndarray) -> np.ndarray:
         """out[k, i] = (x_i - mu_k)' Sigma_k^-1 (x_i - mu_k)"""
         K, d = self.latent_means.shape
         z = self.whiteners.reshape(K * d, d) @ x
-        z -= np.einsum("kij,kj->ki", self.whiteners, self.latent_means).reshape(K * d, 1)
+        z -= np.matmul(self.whiteners, self.latent_means[:, :, None]).reshape(K * d, 1)
         z *= z
         return z.reshape(K, d, z.shape[1]).sum(axis=1)
 
@@ -97,13 +103,29 @@ class LatentParameters(Parameters):
         return unit - 0.5 / self.noises[0] * state.placed[-1] if self.common_noise else unit
 
 
-def _raise_to_floor(covariances: np.ndarray, floor: float) -> tuple[np.ndarray, int]:
+def _factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The covariances' Cholesky factors and the inverses of those (K x d x d)."""
+    factors = np.linalg.cholesky(covariances)
+    return factors, np.linalg.inv(factors)
+
+
+def _raise_to_floor(covariances: np.ndarray, floor: float):
+    """(covariances without an eigenvalue below the floor, how many were, their factors or None).
+
+    The smallest eigenvalue is at least 1 / trace(Sigma^-1), which the factors tell: mostly no eigenvalue is needed.
+    """
+    try:
+        factors = _factors(covariances)
+        if (floor * (factors[1] ** 2).sum(axis=(1, 2)) <= 1).all():
+            return covariances, 0, factors
+    except np.linalg.LinAlgError:
+        pass
     values, vectors = np.linalg.eigh(covariances)
     low = values < floor
     if not low.any():
-        return covariances, 0
+        return covariances, 0, None
     raised = np.maximum(values, floor)
-    return (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1), int(low.sum())
+    return (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1), int(low.sum()), None
 
 
 def m_step(
@@ -125,6 +147,7 @@ def m_step(
     proportions = weights / weights.sum()
     covariances = model.covariance.constrain(moments.covariances / weights[:, None, None], proportions)
     noises = model.noise.constrain(moments.noises / weights / (p - d), proportions)
-    covariances, n_floored = _raise_to_floor(covariances, floor)
+    covariances, n_floored, factors = _raise_to_floor(covariances, floor)
     n_floored += int((noises < floor).sum())
-    return kind.of(proportions, latent_means, covariances, np.maximum(noises, floor), p, n_floored, noise_log_det)
+    noises = np.maximum(noises, floor)
+    return kind.of(proportions, latent_means, covariances, noises, p, n_floored, noise_log_det, factors)

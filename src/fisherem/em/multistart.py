@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,10 +104,12 @@ def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
     return problem.states_of(start if start.states else restore(problem, start), "posteriors")
 
 
-def continue_from(problem: Problem, start: Any, spec: Specification, phase: Phase) -> Fit:
+def continue_from(
+    problem: Problem, start: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
     """One phase from a starting point or from a fit's posteriors, whose history goes on."""
     before = start.history if isinstance(start, Fit) else []
-    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase)
+    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, refused)
     fit.history = joined(before, fit.history)
     return fit
 
@@ -117,16 +119,18 @@ def joined(before: list[dict], after: list[dict]) -> list[dict]:
     return before + [{**record, "iteration": record["iteration"] + len(before)} for record in after]
 
 
-def run_adapted(problem: Problem, states: Any, spec: Specification, phase: Phase) -> Fit:
+def run_adapted(
+    problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
     """Iterate a phase from the posteriors in the states, with what they ask the family for.
 
     A family that has more rounds (the metric of its noise comes from a partition) is adapted again to what the last
-    one led to, while that is more likely.
+    one led to, while that is more likely and not refused.
     """
     settings, family = spec.settings, phase.family
     fit = run(*_adapted(family, problem, states), settings, phase=phase.name)
     for _ in range(family.rounds - 1):
-        if not fit.whole:
+        if not fit.whole or (refused is not None and refused(fit)):
             break
         try:
             again = run(

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rows.blocks import Block, BlockState, kernel
+from ..solvers.small import inverse_and_log_det
 from .family import Placing
 from .kernels import Mergeable, measure
 from .noise_metric import NoiseMetric
 
 __all__ = ["FullMeans", "LatentMeans", "LatentMoments", "NoiseMoments", "Outside", "noise_moments"]
+
+# Up to this many values (coordinates of all groups) the groups' moments are taken at once: it saves Python's calls, and
+# beyond it the values leave the cache (4,435 rows, 6 groups, 4 axes: 0.13 ms group by group, 0.53 ms at once).
+_AT_ONCE = 2**14
 
 
 @dataclass
@@ -35,8 +40,8 @@ class Outside:
         """For axes (r x d) in the rows' coordinates."""
         if metric is None:
             return cls()
-        gram = metric.gram(axes)
-        return cls(metric, np.linalg.inv(gram), metric.log_det - float(np.linalg.slogdet(gram)[1]))
+        inverse, log_det = inverse_and_log_det(metric.gram(axes))
+        return cls(metric, inverse, metric.log_det - log_det)
 
     def solved(self, means: np.ndarray) -> np.ndarray:
         """N^-1 m for means (K x r)."""
@@ -190,6 +195,9 @@ class LatentMeans(Placing):
 
 def _covariances(x: np.ndarray, weighted: np.ndarray, means: np.ndarray) -> np.ndarray:
     """out[k] = sum_i weighted[k, i] (x[i] - mu_k)(x[i] - mu_k)' from x (d, m)."""
+    if weighted.size * len(x) <= _AT_ONCE:
+        centred = x - means[:, :, None]
+        return np.matmul(centred * weighted[:, None], centred.transpose(0, 2, 1))
     out = np.empty((len(weighted), len(x), len(x)))
     for k, (t, mu) in enumerate(zip(weighted, means, strict=True)):
         centred = x - mu[:, None]

@@ -116,7 +116,9 @@ def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.ran
     return [Centres(_go_on(run, sample)) for run in _different(part, None, n_clusters, rng)[:n_init]]
 
 
-def _different(sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS) -> list[KMeansRun]:
+def _different(
+    sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS
+) -> list[KMeansRun]:
     """k-means runs that ended in different partitions, the best first; among equals the first one drawn."""
     seeds = rng.randint(np.iinfo(np.int32).max, size=runs)
     with one_blas_thread():

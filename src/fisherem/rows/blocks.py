@@ -159,6 +159,8 @@ class Block:
 
     def times(self, A: np.ndarray) -> np.ndarray:
         """out[a, i] = sum_j A[a, j] z[i, j]"""
+        if self._m <= self._tile_rows:
+            return A @ self._centred(0, self._m).T
         out = np.empty((len(A), len(self)))
         for position, tile in self.tiles():
             np.matmul(A, tile.T, out=out[:, position])
@@ -166,6 +168,8 @@ class Block:
 
     def sums(self, W: np.ndarray) -> np.ndarray:
         """out[k, j] = sum_i W[k, i] z[i, j]"""
+        if self._m <= self._tile_rows:
+            return W @ self._centred(0, self._m)
         return reduce(add, (W[:, position] @ tile for position, tile in self.tiles()))
 
     def squared_norms(self) -> np.ndarray:

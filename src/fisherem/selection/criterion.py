@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..em.adapting import between_of
+from ..em.adapting import Groups
 from ..em.gap_completing import complete_with
 from ..em.problem import Problem
 from ..em.scatter import Scatter
@@ -51,8 +51,9 @@ class Partition:
             posteriors = problem.rows.gather(states, "posteriors")
             problem = complete_with(problem, posteriors)
             states = problem.start_states(posteriors.T, len(posteriors))
-        sizes, _, between = between_of(problem, states)
-        return cls(problem.scatter, problem.scatter.to_variables(between.H), sizes, problem.constant)
+        groups = Groups.of(problem, states)
+        H = problem.scatter.to_variables(groups.between(problem).H)
+        return cls(problem.scatter, H, groups.weights, problem.constant)
 
     @classmethod
     def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:

@@ -10,13 +10,15 @@ unchanged, must agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._utils.agreement import adjusted_rand
-from ..em.adapting import between_of, noise_covariance
+from ..em.adapting import Groups, noise_covariance
 from ..em.dlm_family import DLMFamily, Means, Subset
 from ..em.family import Phase
 from ..em.loop import Fit
@@ -71,20 +73,26 @@ def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DL
 
 
 def fit_with_factors(
-    problem: Problem, spec: Specification, chosen: Chosen, start: Fit, m: int, name: str = "noise"
+    problem: Problem,
+    spec: Specification,
+    chosen: Chosen,
+    start: Fit,
+    m: int,
+    name: str = "noise",
+    refused: Callable[[Fit], bool] | None = None,
 ) -> Fit | None:
     """The fit with m factors, with the model, axes and variables that were chosen, from another fit's partition.
 
-    None if it failed or lost a group. `name` is what the history calls the phase.
+    None if it failed, lost a group or was refused. `name` is what the history calls the phase.
     """
     phase = Phase(name, _family(problem, spec, chosen, m))
     start = replace(start, history=chosen.fit.history)
     try:
         with problem.rows.threads():
-            fit = continue_from(problem, start, spec, phase)
+            fit = continue_from(problem, start, spec, phase, refused)
     except NUMERICAL_ERRORS:
         return None
-    return fit if fit.whole else None
+    return fit if fit.whole and not (refused is not None and refused(fit)) else None
 
 
 def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
@@ -105,16 +113,16 @@ def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int,
 def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
     """(number of factors, a record of each): what BIC names at a partition is fitted, until it names no other."""
     assert isinstance(spec.family, DLMFamily)
-    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit)
-    base = judged.labels(chosen.fit)
+    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit, chosen.fit)
     first = values = judged.values(chosen.fit)
     found: dict[int, dict] = {0: _record(problem, spec, chosen, chosen.fit, 0)}
     refused: set[int] = set()
     start, best = chosen.fit, 0
     while new := [m for m in _named(values) if m not in found and m not in refused]:
         for m in new:
-            fit = fit_with_factors(problem, spec, chosen, start, m)
-            if fit is None or judged.worse(judged.labels(fit), base):
+            # a partition that is refused after the first round of its metric is not looked at any further
+            fit = fit_with_factors(problem, spec, chosen, start, m, refused=judged.worse)
+            if fit is None:
                 refused.add(m)
             else:
                 found[m] = _record(problem, spec, chosen, fit, m)
@@ -147,10 +155,11 @@ def _record(problem: Problem, spec: Specification, chosen: Chosen, fit: Fit, m: 
 
 
 class _Judge:
-    """Whether another partition may take the place of the first one."""
+    """Whether the partition of another fit may take the place of the first one's."""
 
-    def __init__(self, problem: Problem, n_clusters: int, floor: float):
+    def __init__(self, problem: Problem, n_clusters: int, floor: float, first: Fit):
         self.problem, self.n_clusters, self.floor = problem, n_clusters, floor
+        self.first = self.labels(first)
 
     def labels(self, fit: Fit) -> np.ndarray:
         return self.problem.rows.gather(fit.states, "labels")
@@ -163,17 +172,26 @@ class _Judge:
         """
         problem = self.problem
         n, p = problem.weight, problem.n_varying
-        H = between_of(problem, problem.start_states(self.labels(fit), self.n_clusters))[2].H
+        groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
+        H = groups.between(problem).H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
         return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None or p <= MOST_FULL), self.floor)
 
-    def worse(self, labels: np.ndarray, base: np.ndarray) -> bool:
-        """Whether labels are far from the first ones, and worse by C."""
-        # equal rows count once, so that weights and repetitions mean the same
-        rows = distinct_rows(self.problem.given.everything(), self.problem.given.weights)[0]
-        if adjusted_rand(labels[rows], base[rows]) >= _DISTANT:
+    def worse(self, fit: Fit) -> bool:
+        """Whether the fit's labels are far from the first ones, and worse by C."""
+        labels, rows = self.labels(fit), self._distinct
+        if adjusted_rand(labels[rows], self.first[rows]) >= _DISTANT:
             return False
-        return self._value(labels) < self._value(base)
+        return self._value(labels) < self._first_value
+
+    @cached_property
+    def _distinct(self) -> np.ndarray:
+        """A number for each of the distinct rows: equal ones count once, so that weights and repetitions are the same."""
+        return distinct_rows(self.problem.given.everything(), self.problem.given.weights)[0]
+
+    @cached_property
+    def _first_value(self) -> float:
+        return self._value(self.first)
 
     def _value(self, labels: np.ndarray) -> float:
         partition = Partition.of_labels(self.problem, labels, self.n_clusters)

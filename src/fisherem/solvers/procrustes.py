@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import small
+
 __all__ = ["independent_columns", "nearest_orthonormal"]
 
 # An axis whose direction is explained by the earlier axes up to this share of its length is dropped: what is left
@@ -31,8 +33,12 @@ def independent_columns(B: np.ndarray, tolerance: float = RANK_TOLERANCE) -> np.
 
 def nearest_orthonormal(B: np.ndarray) -> np.ndarray:
     """argmin |B - U|_F over U (p x d) subject to U'U = I: U = uv' of the SVD of B (p x d, full rank)."""
-    rows = np.flatnonzero(B.any(axis=1))  # zero rows stay zero; the SVD need not see them
-    u, _, vt = np.linalg.svd(B[rows], full_matrices=False)
+    filled = B.any(axis=1)
+    if filled.all():
+        u, _, vt = small.svd(B)
+        return u @ vt
+    rows = np.flatnonzero(filled)  # zero rows stay zero; the SVD need not see them
+    u, _, vt = small.svd(B[rows])
     U = np.zeros_like(B)
     U[rows] = u @ vt
     return U

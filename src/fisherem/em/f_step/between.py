@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ...solvers import small
 from ..scatter import Scatter
 
 __all__ = ["Between", "fisher_criterion"]
@@ -13,10 +15,9 @@ __all__ = ["Between", "fisher_criterion"]
 
 @dataclass(frozen=True)
 class Between:
-    """H (r x K), columns sqrt(n_k / n) (m_k - mean), in the rows' coordinates, and S^-1 H."""
+    """H (r x K), columns sqrt(n_k / n) (m_k - mean), in the rows' coordinates, and S."""
 
     H: np.ndarray
-    solved: np.ndarray  # S^-1 H
     scatter: Scatter
 
     @classmethod
@@ -24,7 +25,12 @@ class Between:
         """From the groups' weights (K), means (K x r) and the overall mean (r)."""
         share = np.sqrt(weights / weights.sum())
         H = ((means - overall_mean) * share[:, None]).T
-        return cls(H, scatter.solve(H), scatter)
+        return cls(H, scatter)
+
+    @cached_property
+    def solved(self) -> np.ndarray:
+        """S^-1 H (r x K)"""
+        return self.scatter.solve(self.H)
 
     @property
     def M(self) -> np.ndarray:
@@ -39,4 +45,4 @@ def fisher_criterion(between: Between, axes: np.ndarray, total: np.ndarray) -> f
     It depends on the span of U alone.
     """
     projected = axes.T @ between.H
-    return float(np.trace(np.linalg.solve(total, projected @ projected.T)))
+    return float(small.solve(total, projected @ projected.T).trace())

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._utils.register import Register
+from ...solvers import small
 from ...solvers.procrustes import nearest_orthonormal
 from .between import Between
 
@@ -51,21 +52,27 @@ def orthonormal(between: Between, d: int) -> np.ndarray:
 
 def discriminant_vectors(between: Between, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvectors S^-1 H E of S^-1 S_B with their ratios gamma, and E (K x d), largest ratio first."""
-    values, vectors = np.linalg.eigh(between.M)
+    values, vectors = _ratios(between, d)
+    return between.solved @ vectors, values, vectors
+
+
+def _ratios(between: Between, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """(gamma, E): the largest eigenvalues of H'S^-1 H that are no rounding, at most d, and their vectors (K x d)."""
+    values, vectors = small.eigh(between.M)
     values, vectors = values[::-1][:d], vectors[:, ::-1][:, :d]
     keep = values > RANK_TOLERANCE * max(values[0], 0) if len(values) else values > 0
-    return between.solved @ vectors[:, keep], values[keep], vectors[:, keep]
+    return values[keep], vectors[:, keep]
 
 
 def svd(between: Between, d: int) -> np.ndarray:
     """The first d left singular vectors of S^-1 S_B = (S^-1 H) H'."""
-    axes, values, _ = discriminant_vectors(between, d)
+    values, vectors = _ratios(between, d)
     if len(values) < between.H.shape[1] - 1:  # fewer axes than the rank: the best span first, then its basis
-        q = np.linalg.qr(axes)[0]
-        u, _, _ = np.linalg.svd((q.T @ between.solved) @ between.H.T, full_matrices=False)
-        return q @ u[:, : len(values)]
-    q, r = np.linalg.qr(between.solved)
-    u, _, _ = np.linalg.svd(r @ between.H.T, full_matrices=False)
+        q, _ = small.qr(between.solved @ vectors)
+        r = q.T @ between.solved
+    else:
+        q, r = small.qr(between.solved)
+    u, _, _ = small.svd(r @ between.H.T)
     return q @ u[:, : len(values)]
 
 

@@ -113,7 +113,7 @@ class SubsetStep:
 
     def __call__(self, between: Between) -> Axes:
         H = between.scatter.to_variables(between.H)[self.support]
-        axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter.solve(H), self.scatter), self.d)
+        axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter), self.d)
         loadings = np.zeros((between.scatter.p, axes.shape[1]))
         loadings[self.support] = axes
         dropped = tuple(range(axes.shape[1], self.d))
