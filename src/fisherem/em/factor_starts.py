@@ -81,9 +81,9 @@ def _guided_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.rando
     chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
     values = rows.everything()[chosen] - rows.centre
     found: list[np.ndarray] = []
-    for run in kmeans_runs(values, n_clusters, rng.randint(np.iinfo(np.int32).max, size=n_init), weights):
-        if all(adjusted_rand(run.labels, other) < _SAME for other in found):
-            found.append(run.labels)
+    for one in kmeans_runs(values, n_clusters, rng.randint(np.iinfo(np.int32).max, size=n_init), weights):
+        if all(adjusted_rand(one.labels, other) < _SAME for other in found):
+            found.append(one.labels)
         if len(found) == most:
             break
     starts = [np.where(index >= 0, labels[index], 0) for labels in found]

@@ -186,7 +186,7 @@ class _Judge:
 
     @cached_property
     def _distinct(self) -> np.ndarray:
-        """A number for each of the distinct rows: equal ones count once, so that weights and repetitions are the same."""
+        """The distinct rows: equal ones count once, so that weights and repetitions mean the same."""
         return distinct_rows(self.problem.given.everything(), self.problem.given.weights)[0]
 
     @cached_property

@@ -41,7 +41,7 @@ class KMeansRun:
 def kmeans_runs(
     Z: np.ndarray,
     n_clusters: int,
-    seeds: Sequence[int],
+    seeds: Sequence[int] | np.ndarray,
     weights: np.ndarray | None = None,
     max_iter: int = _MOST_ITERATIONS,
 ) -> list[KMeansRun]:
@@ -62,7 +62,7 @@ def best_kmeans(
     weights: np.ndarray | None = None,
     max_iter: int = _MOST_ITERATIONS,
 ) -> KMeansRun:
-    """The run of least inertia among `n_init` on rows Z (n x p), as `KMeans(n_init=..., random_state=seed)` finds it."""
+    """The run of least inertia on rows Z (n x p), as `KMeans(n_init=..., random_state=seed)` finds it."""
     draws = np.random.RandomState(seed).random_sample((n_init, _n_draws(n_clusters)))
     return min(_runs(Z, n_clusters, draws, weights, max_iter), key=lambda run: run.inertia)
 
@@ -137,7 +137,7 @@ def lloyd(
     sum_i w_i (2 c'z_i - |c|^2) with the nearest c: for centred rows the between-cluster sum of squares. A centre that
     has lost its rows goes to the row that is farthest from its own centre.
     """
-    R, K, p = centres.shape
+    R, K, _ = centres.shape
     centres = centres.astype(Z.dtype)  # rows in single precision are not copied
     labels = np.full((R, len(Z)), -1, _label_type(K))
     values = np.zeros(R)
