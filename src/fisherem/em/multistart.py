@@ -21,7 +21,7 @@ from .together import NUMERICAL_ERRORS, can_share, run_together, shares_of
 
 __all__ = [
     "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
-    "is_better", "joined", "run_adapted", "starting_points",
+    "fits_from", "is_better", "joined", "run_adapted", "starting_points",
 ]  # fmt: skip
 
 # Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
@@ -159,7 +159,7 @@ def is_better(one: Fit, other: Fit | None) -> bool:
 
 def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
     """The most likely of the fits of one phase from the starts, and a record of each start."""
-    return _best(_fits(problem, list(starts), spec, phase), spec)
+    return _best(fits_from(problem, list(starts), spec, phase), spec)
 
 
 def best_of_each(
@@ -169,9 +169,8 @@ def best_of_each(
 
     All have the same number of groups. One that finds no fit has its error in place of it.
     """
-    fresh = not any(isinstance(start, Fit) for start in starts)
-    if len(wanted) < 2 or not fresh or not all(can_share(problem, phase.family) for _, phase in wanted):
-        return [_best_or_error(_fits(problem, starts, spec, phase), spec) for spec, phase in wanted]
+    if len(wanted) < 2 or not all(can_share(problem, phase.family) for _, phase in wanted):
+        return [_best_or_error(fits_from(problem, starts, spec, phase), spec) for spec, phase in wanted]
     tried = [starts[:1] if spec.first_start else starts for spec, _ in wanted]
     cells = [(start, spec, phase) for some, (spec, phase) in zip(tried, wanted, strict=True) for start in some]
     size = shares_of(problem, wanted[0][0].n_clusters, len(cells))
@@ -183,7 +182,7 @@ def best_of_each(
         own, fits = fits[: len(some)], fits[len(some) :]
         lost = spec.first_start and (isinstance(own[0], Exception) or not own[0].whole)
         again = lost and len(starts) > 1  # the other starts are asked only then
-        found.append(_best_or_error(_fits(problem, starts, spec, phase) if again else iter(own), spec))
+        found.append(_best_or_error(fits_from(problem, starts, spec, phase) if again else iter(own), spec))
     return found
 
 
@@ -219,10 +218,12 @@ def _best(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, li
     return best, records
 
 
-def _fits(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
-    """A fit or a numerical error for each start, in their order: side by side where they can share passes."""
-    fresh = not any(isinstance(start, Fit) for start in starts)  # a fit has a history that goes on
-    if spec.first_start or len(starts) < 2 or not fresh or not can_share(problem, phase.family):
+def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
+    """A fit or a numerical error for each start, in their order: side by side where they can share passes.
+
+    Only the most likely of them is wanted: one that met another's partition has been given up.
+    """
+    if spec.first_start or len(starts) < 2 or not can_share(problem, phase.family):
         for start in starts:
             try:
                 yield continue_from(problem, start, spec, phase)
@@ -247,7 +248,11 @@ def _side_by_side(problem: Problem, cells: list, *, race: bool = False) -> list[
             found.append(error)
     runs = [one for one in found if isinstance(one, Run)]
     fits = iter(run_together(runs, race=race) if runs else [])
-    return [next(fits) if isinstance(one, Run) else one for one in found]
+    found = [next(fits) if isinstance(one, Run) else one for one in found]
+    for fit, (start, _, _) in zip(found, cells, strict=True):
+        if isinstance(fit, Fit) and isinstance(start, Fit):
+            fit.history = joined(start.history, fit.history)
+    return found
 
 
 def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from ..em.dlm_family import DLMFamily
 from ..em.loop import Fit, restore
-from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from
+from ..em.multistart import Specification, fits_from
 from ..em.problem import Problem
 
 __all__ = ["PathPoint", "sparsity_path"]
@@ -52,19 +52,16 @@ def sparsity_path(
     serve = fit_point or (lambda share, compute: compute())
     family = spec.family
     assert isinstance(family, DLMFamily)
+    both = replace(spec, first_start=False)  # the more likely of two, whatever the starts of the dense fit
 
     def point(share: float, neighbour: Fit | None) -> PathPoint:
         def compute() -> PathPoint:
             phase = family.at(np.full(family.d, share)).phases()[-1]
             starts = [dense] if neighbour is None or neighbour is dense else [neighbour, dense]
-            fits, reasons = [], []
-            for start in starts:
-                try:
-                    fits.append(continue_from(problem, restored(start), spec, phase))
-                except NUMERICAL_ERRORS as error:
-                    reasons.append(str(error))
+            found = list(fits_from(problem, [restored(start) for start in starts], both, phase))
+            fits = [fit for fit in found if isinstance(fit, Fit) and not fit.given_up]
             best = max(fits, key=lambda f: f.log_likelihood, default=None)
-            return PathPoint(share, best, "" if best else "; ".join(sorted(set(reasons))))
+            return PathPoint(share, best, "" if best else "; ".join(sorted({str(error) for error in found})))
 
         return PathPoint(1.0, dense) if share == 1 else serve(share, compute)
 
