@@ -11,6 +11,7 @@ import numpy as np
 
 from ..model.dlm import DLM
 from ..solvers.procrustes import nearest_orthonormal
+from . import dlm_batch
 from .adapting import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
 from .f_step.between import Between, fisher_criterion
 from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
@@ -306,6 +307,22 @@ class DLMStep(Step):
         )
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
         return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
+
+    @classmethod
+    def several(cls, name: str, steps: list, args: list[tuple]) -> list | None:
+        """As stacks, where all runs are of the kind that `dlm_batch` knows."""
+        if not dlm_batch.can_batch(steps):
+            return None
+        try:
+            if name == "place":
+                return dlm_batch.place_several(steps, [sums for (sums,) in args])
+            densities, criteria = dlm_batch.update_several(steps, *zip(*args, strict=True))
+        except np.linalg.LinAlgError:  # of one run: the others need not know
+            return None
+        return [
+            DLMSolution(step.axes, step.means, density, float(criterion), step.overall)
+            for step, density, criterion in zip(steps, densities, criteria, strict=True)
+        ]
 
     def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
         """U'SU: within plus between, plus the ridge that S carries in the F-step."""

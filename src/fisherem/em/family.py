@@ -99,6 +99,11 @@ class Step(ABC):
     def update(self, sums, placing: Any, moments: Any) -> Solution:
         """The M-step."""
 
+    @classmethod
+    def several(cls, name: str, steps: list, args: list[tuple]) -> list | None:
+        """`place` or `update` (the name) of several runs' steps at once, each with its args; None: one by one."""
+        return None
+
     def leap(self, solution: Any) -> Solution | None:
         """A solution ahead of the iterates, to be taken if it is more likely; None: none is proposed now."""
         return None

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._utils.wording import group_name
-from .family import Family, Solution
+from .family import Family, Solution, Step
 from .gap_passes import GapPasses, describe_gaps
 from .kernels import Expectation, GroupSums, expect, split_group
 from .passes import evaluate
 from .problem import Problem
 from .stopping import STOPPING, Stop, StopKind
 
-__all__ = ["Fit", "Pass", "Run", "Settings", "restore", "run"]
+__all__ = ["Algebra", "Fit", "Pass", "Run", "Settings", "restore", "run"]
 
 # A group with less than one observation (up to rounding of its posteriors) has collapsed.
 _LEAST_OBSERVATIONS = 0.999
@@ -87,13 +87,30 @@ class Pass:
     kernel: Callable
     argument: Any
 
+    def alone(self, run: Run) -> Any:
+        """What it adds up to, for one run."""
+        return run.problem.rows.fold(self.kernel, run.states, self.argument)
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """A piece of small algebra that a run asks for: `place` or `update` (the name) of its step."""
+
+    name: str
+    step: Step
+    args: tuple
+
+    def alone(self, run: Run) -> Any:
+        """The result, for one run."""
+        return getattr(self.step, self.name)(*self.args)
+
 
 @dataclass
 class Run:
     """One run: its inputs, the present sums and the last iterates.
 
-    `steps` asks for the passes over the rows of each iteration instead of making them, so that several runs can share
-    them; `until_stopped` makes them for this run alone.
+    `steps` asks for the passes over the rows and for the small algebra of each iteration instead of doing them, so that
+    several runs can share both; `until_stopped` does them for this run alone.
     """
 
     problem: Problem
@@ -112,17 +129,16 @@ class Run:
             self.gaps = GapPasses(self.problem, self.states)
 
     def until_stopped(self) -> Fit:
-        """Make every pass that is asked for."""
+        """Do everything that is asked for."""
         steps, found = self.steps(), None
         try:
             while True:
-                wanted = steps.send(found)
-                found = self.problem.rows.fold(wanted.kernel, self.states, wanted.argument)
+                found = steps.send(found).alone(self)
         except StopIteration as stopped:
             return stopped.value
 
-    def steps(self) -> Generator[Pass, Any, Fit]:
-        """Iterate until the stopping rule holds; yields passes, is sent what they add up to, and returns the fit."""
+    def steps(self) -> Generator[Pass | Algebra, Any, Fit]:
+        """Iterate until the stopping rule holds; yields what is to be done, is sent the result, and returns the fit."""
         step = self.family.begin(self.problem)
         met: Callable[[float, float], bool] = STOPPING[self.settings.stopping](self.settings.tol)
         sums: GroupSums | Expectation = self.problem.group_sums(self.states)
@@ -145,7 +161,7 @@ class Run:
             if len(self.history) >= self.settings.max_iter:
                 return self._best_of_recent(StopKind.MAX_ITER)
 
-    def _iterate(self, step, sums) -> Generator[Pass, Any, tuple[Fit, Expectation]]:
+    def _iterate(self, step, sums) -> Generator[Pass | Algebra, Any, tuple[Fit, Expectation]]:
         """One iteration, with its record."""
         strength: dict = {}
 
@@ -155,9 +171,9 @@ class Run:
         if self.gaps is not None:
             solution, after = self.gaps.iterate(step, sums, update_prior)
         else:
-            placing = step.place(sums)
+            placing = yield Algebra("place", step, (sums,))
             moments = yield Pass(type(placing).kernel, placing)
-            solution = step.update(sums, placing, moments)
+            solution = yield Algebra("update", step, (sums, placing, moments))
             update_prior(solution)
             after = yield Pass(expect, solution.density)
         solution, after = self._leapt(step, solution, after)

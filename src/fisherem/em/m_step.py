@@ -11,7 +11,7 @@ from ..model.dlm import DLM
 from ..rows.blocks import Block, BlockState
 from .family import Density
 
-__all__ = ["LatentParameters", "Parameters", "m_step"]
+__all__ = ["LatentParameters", "Parameters", "floored", "m_step"]
 
 _LOG_2, _LOG_2_PI = math.log(2), math.log(2 * math.pi)
 
@@ -109,23 +109,27 @@ def _factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return factors, np.linalg.inv(factors)
 
 
-def _raise_to_floor(covariances: np.ndarray, floor: float):
-    """(covariances without an eigenvalue below the floor, how many were, their factors or None).
+def floored(covariances: np.ndarray, floor: np.ndarray | float):
+    """(covariances (K x d x d) without an eigenvalue below the floor, how many were of each, their factors or None).
 
     The smallest eigenvalue is at least 1 / trace(Sigma^-1), which the factors tell: mostly no eigenvalue is needed.
     """
     try:
         factors = _factors(covariances)
         if (floor * (factors[1] ** 2).sum(axis=(1, 2)) <= 1).all():
-            return covariances, 0, factors
+            return covariances, np.zeros(len(covariances), int), factors
     except np.linalg.LinAlgError:
         pass
     values, vectors = np.linalg.eigh(covariances)
-    low = values < floor
+    least = np.reshape(floor, (-1, 1))
+    low = values < least
     if not low.any():
-        return covariances, 0, None
-    raised = np.maximum(values, floor)
-    return (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1), int(low.sum()), None
+        return covariances, low.sum(axis=1), None
+    raised = np.maximum(values, least)
+    repaired = (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1)
+    counts = low.sum(axis=1)
+    # one that lies above its floor stays as it is, whatever the others do
+    return np.where(counts[:, None, None] > 0, repaired, covariances), counts, None
 
 
 def m_step(
@@ -147,7 +151,7 @@ def m_step(
     proportions = weights / weights.sum()
     covariances = model.covariance.constrain(moments.covariances / weights[:, None, None], proportions)
     noises = model.noise.constrain(moments.noises / weights / (p - d), proportions)
-    covariances, n_floored, factors = _raise_to_floor(covariances, floor)
-    n_floored += int((noises < floor).sum())
+    covariances, counts, factors = floored(covariances, floor)
+    n_floored = int(counts.sum()) + int((noises < floor).sum())
     noises = np.maximum(noises, floor)
     return kind.of(proportions, latent_means, covariances, noises, p, n_floored, noise_log_det, factors)

@@ -1,7 +1,8 @@
 """Several runs on the same rows, side by side: each pass over the rows serves them all.
 
-Every run asks for its passes (`Run.steps`); those of one kind are made together, as one product with more columns, one
-reading of a file, one round trip to a cluster. What a run gets does not depend on the others but for rounding. In a
+Every run asks for its passes and its small algebra (`Run.steps`); those of one kind are done together: a pass as one
+product with more columns, one reading of a file, one round trip to a cluster, and the algebra as stacks of small
+matrices. What a run gets does not depend on the others but for rounding. In a
 race of starts, those that have met another's partition are dropped on the way.
 """
 
@@ -15,8 +16,7 @@ import numpy as np
 
 from .._utils.agreement import adjusted_rand
 from .family import Family
-from .kernels import expect
-from .loop import Fit, Pass, Run
+from .loop import Algebra, Fit, Pass, Run
 from .problem import Problem
 from .stopping import Stop, StopKind
 
@@ -51,14 +51,20 @@ class _Entry:
     """One run in the race: what it asks for, or how it ended."""
 
     run: Run
-    steps: Generator[Pass, Any, Fit]
-    wanted: Pass | None = None
+    steps: Generator[Pass | Algebra, Any, Fit]
+    wanted: Pass | Algebra | None = None
     ended: Fit | Exception | None = None
 
+    @property
+    def kind(self) -> Any:
+        """What can be done together: a kernel, or the name of a piece of algebra."""
+        wanted = self.wanted
+        return wanted.kernel if isinstance(wanted, Pass) else None if wanted is None else wanted.name
+
     def send(self, found: Any) -> None:
-        """Give the run what its pass added up to; it asks for the next one, or ends."""
+        """Give the run what it asked for; it asks for the next thing, or ends."""
         try:
-            self.wanted = self.steps.send(found)
+            self.wanted = self.steps.throw(found) if isinstance(found, Exception) else self.steps.send(found)
         except StopIteration as stopped:
             self.wanted, self.ended = None, stopped.value
         except NUMERICAL_ERRORS as error:
@@ -88,16 +94,35 @@ def run_together(runs: Sequence[Run], *, race: bool = False) -> list[Fit | Excep
         for entry in entries:
             entry.send(None)
         while active := [entry for entry in entries if entry.wanted is not None]:
-            # runs that have just refilled a group may be one pass behind: kernels go in turn
-            kernel = active[0].wanted.kernel  # type: ignore[union-attr]
-            same = [e for e in active if e.wanted.kernel is kernel]  # type: ignore[union-attr]
-            states, args = [e.run.states for e in same], [(e.wanted.argument,) for e in same]  # type: ignore[union-attr]
-            for entry, found in zip(same, rows.fold_several(kernel, states, args), strict=True):
+            # runs that have just refilled a group may be one pass behind: what can be done together goes in turn
+            same = [entry for entry in active if entry.kind == active[0].kind]
+            for entry, found in zip(same, _done_together(rows, same), strict=True):
                 entry.send(found)
             if race and min((len(e.run.history) for e in entries if e.wanted is not None), default=0) >= next_look:
                 next_look += _LOOK_EVERY
                 _thin_out(rows, entries)
     return [entry.ended for entry in entries]  # type: ignore[misc]
+
+
+def _done_together(rows, entries: list[_Entry]) -> list[Any]:
+    """What these runs, which ask for the same kind of thing, asked for; a numerical error in place of its result."""
+    wanted = [entry.wanted for entry in entries]
+    if isinstance(wanted[0], Pass):
+        states, args = [entry.run.states for entry in entries], [(one.argument,) for one in wanted]  # type: ignore[union-attr]
+        return rows.fold_several(wanted[0].kernel, states, args)
+    steps, pieces = [one.step for one in wanted], [one.args for one in wanted]  # type: ignore[union-attr]
+    if len(steps) > 1 and len({type(step) for step in steps}) == 1:
+        found = type(steps[0]).several(wanted[0].name, steps, pieces)  # type: ignore[union-attr]
+        if found is not None:
+            return found
+    return [_result_or_error(entry) for entry in entries]
+
+
+def _result_or_error(entry: _Entry) -> Any:
+    try:
+        return entry.wanted.alone(entry.run)  # type: ignore[union-attr]
+    except NUMERICAL_ERRORS as error:
+        return error
 
 
 def _thin_out(rows, entries: list[_Entry]) -> None:
@@ -107,8 +132,8 @@ def _thin_out(rows, entries: list[_Entry]) -> None:
     but the most likely third after ten, or those that would not catch up at their present rate, lost the winner in 9
     and in 13 of 24 races of twenty starts (eight tables, three seeds).
     """
-    # after an E-step: those in the middle of an iteration have no posteriors
-    ready = (e for e in entries if e.wanted is not None and e.wanted.kernel is not expect)
+    # after an E-step, before the next F-step: those in the middle of an iteration have no posteriors
+    ready = (e for e in entries if e.kind == "place")
     active = sorted(ready, key=lambda e: -e.log_likelihood)
     kept: list[tuple[_Entry, np.ndarray]] = []
     for entry in active:
