@@ -14,7 +14,7 @@ from fisherem.em import starts
 from fisherem.em.problem import prepare
 from fisherem.estimators.fitting import specification
 from fisherem.selection import alternation
-from fisherem.selection.alternation import all_that_differ, alternate
+from fisherem.selection.alternation import Climb, alternate
 from fisherem.selection.automatic import _normal_scores
 from fisherem.selection.pool import Pool, same_partition
 from tests.naive import accuracy, criterion
@@ -69,7 +69,8 @@ def test_all_that_differ_has_the_redundant_variables_too():
     copies = Y[:, :2] + 0.3 * np.random.default_rng(2).normal(size=(len(Y), 2))
     doubled = np.column_stack([Y, copies])
     problem = prepare(doubled, ridge="auto")
-    few, many = (method(problem, spec_of(doubled), labels, 2) for method in (alternate, all_that_differ))
+    few = alternate(problem, spec_of(doubled), labels, 2)
+    many = Climb(problem, spec_of(doubled), labels, 2).to_the_end()
     assert {0, 1, 2, 3, 30, 31} <= set(many.support)
     assert len(few.support) < len(many.support)
     assert few.value > many.value

@@ -19,7 +19,7 @@ from ..model.dlm import MODELS
 from .criterion import Partition, judge
 from .forward_backward import relevant, select
 
-__all__ = ["Candidate", "all_that_differ", "alternate", "fit_subset"]
+__all__ = ["Candidate", "Climb", "alternate", "fit_subset"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
@@ -90,34 +90,56 @@ def alternate(
     return best
 
 
-def all_that_differ(
-    problem: Problem,
-    spec: Specification,
-    labels: np.ndarray,
-    rank: int,
-    *,
-    from_all: bool = False,
-    model: str | None = None,
-) -> Candidate | None:
-    """The same with every variable that differs between the groups, not only those that suffice.
+@dataclass
+class Climb:
+    """The same with every variable that differs between the groups, not only those that suffice: round by round.
 
     `from_all`: the first ranks are seen on all variables, where there are rows enough for that.
     """
-    best: Candidate | None = None
-    support = np.arange(problem.p) if from_all else np.zeros(0, int)
-    last: np.ndarray | None = None
-    for _ in range(_RELEVANT_ROUNDS):
-        partition = Partition.of_labels(problem, labels, spec.n_clusters)
-        support = relevant(partition, support, rank)
+
+    problem: Problem
+    spec: Specification
+    labels: np.ndarray
+    rank: int
+    from_all: bool = False
+    model: str | None = None
+    best: Candidate | None = None  # where it stands
+    ended: bool = False
+
+    def __post_init__(self):
+        self._support = np.arange(self.problem.p) if self.from_all else np.zeros(0, int)
+        self._last: np.ndarray | None = None
+        self._rounds = 0
+
+    @property
+    def value(self) -> float:
+        """C of where it stands."""
+        return -np.inf if self.best is None else self.best.value
+
+    def round(self) -> None:
+        """The variables that differ between the present groups, and the groups that those make."""
+        if self.ended or self._rounds == _RELEVANT_ROUNDS:
+            self.ended = True
+            return
+        self._rounds += 1
+        partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
+        support = self._support = relevant(partition, self._support, self.rank)
         too_many = len(support) > _MANY and len(support) >= partition.n / 4
-        if not len(support) or too_many or (last is not None and np.array_equal(support, last)):
-            break
-        last = support
-        found = _step(problem, spec, partition, labels, support, rank, model)
+        same = self._last is not None and np.array_equal(support, self._last)
+        found = None
+        if len(support) and not too_many and not same:
+            self._last = support
+            found = _step(self.problem, self.spec, partition, self.labels, support, self.rank, self.model)
         if found is None:
-            break
-        best, labels = replace(found, rank=rank), found.labels
-    return best
+            self.ended = True
+        else:
+            self.best, self.labels = replace(found, rank=self.rank), found.labels
+
+    def to_the_end(self) -> Candidate | None:
+        """All rounds; None if nothing could be fitted."""
+        while not self.ended:
+            self.round()
+        return self.best
 
 
 def _step(problem, spec, partition: Partition, labels, support, rank: int, model: str | None) -> Candidate | None:

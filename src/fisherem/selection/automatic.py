@@ -25,7 +25,7 @@ from ..em.multistart import NUMERICAL_ERRORS, FitError, Specification, continue_
 from ..em.problem import Problem
 from ..em.starts import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
-from .alternation import Candidate, all_that_differ, alternate, fit_subset
+from .alternation import Candidate, Climb, alternate, fit_subset
 from .criterion import Partition, eigen, judge
 from .forward_backward import select
 from .pool import TRUST, TRUST_SHUFFLED, Pool, same_partition
@@ -38,6 +38,8 @@ _MARGIN = 10.0
 # Of many starts the alternation goes on from this many: with all of sixty the same partition was kept on the tables
 # with added noise.
 _MOST_STARTS = 12
+# The search ends when the best partition has been met from this many starts.
+_ENOUGH = 3
 # Groups of fewer rows than this, or than this share of them, are outliers to C.
 _LEAST_ROWS, _LEAST_SHARE = 4, 0.02
 
@@ -86,22 +88,40 @@ class _Run:
                 starts.append(start)
         if len(starts) > _MOST_STARTS:  # those that C thinks most of at once
             starts = sorted(starts, key=self._first_value, reverse=True)[:_MOST_STARTS]
+        met: list[Candidate] = []
         for start in starts:
             found = alternate(self.problem, self.spec, start, self.spec.n_clusters - 1)
-            if found is not None:
-                yield found
+            if found is None:
+                continue
+            yield found
+            met.append(found)
+            if _recurs(met):
+                return
 
     def _starts(self):
         """Partitions, and what all variables that differ make of each; of k-means runs only that."""
         runs = [] if self.trusted else self.pool.kmeans()
         others = self.pool.sparse_kmeans() + self._behind_a_factor()
         others += [] if self.trusted else self.pool.linked_kmeans()
-        for labels, climb in [(one, True) for one in runs] + [(one, False) for one in others]:
-            wider = all_that_differ(self.problem, self.spec, labels, self.spec.n_clusters - 1)
-            if not climb or wider is None:
-                yield labels
-            if wider is not None:
-                yield wider.labels
+        climbs = self._climbed(runs + others)
+        for climb in climbs[: len(runs)]:
+            yield climb.labels
+        for labels, climb in zip(others, climbs[len(runs) :], strict=True):
+            yield labels
+            if climb.best is not None:
+                yield climb.labels
+
+    def _climbed(self, starts: list[np.ndarray]) -> list[Climb]:
+        """Climbs from the starts, round by round: those that C thinks least of stop after the first round."""
+        climbs = [Climb(self.problem, self.spec, labels, self.spec.n_clusters - 1) for labels in starts]
+        going = climbs
+        while going:
+            for climb in going:
+                climb.round()
+            if _recurs([climb.best for climb in climbs if climb.best is not None]):
+                break
+            going = sorted((climb for climb in going if not climb.ended), key=lambda climb: -climb.value)[:_MOST_STARTS]
+        return climbs
 
     def _first_value(self, labels: np.ndarray) -> float:
         """C of a partition with the variables that it prefers."""
@@ -151,10 +171,18 @@ class _Run:
     def _more_variables(self, best: Candidate) -> Candidate:
         """C is below 0: too few rows to say which variables suffice. Keep all that differ between the dense groups."""
         wide = self.problem.weight < 3 * self.problem.p
-        found = all_that_differ(self.problem, self.spec, self.labels, self.d, from_all=not wide)
+        found = Climb(self.problem, self.spec, self.labels, self.d, from_all=not wide).to_the_end()
         if found is None:
             return best
         return found if self.trusted or found.value > best.value - 2 * _MARGIN else best
+
+
+def _recurs(found: list[Candidate]) -> bool:
+    """Whether the best partition, which C thinks something of, was met from enough starts to look no further."""
+    best = max(found, key=lambda one: one.value, default=None)
+    if best is None or best.value <= 0:
+        return False
+    return sum(same_partition(one.labels, [best.labels]) for one in found) >= _ENOUGH
 
 
 def _normal_scores(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

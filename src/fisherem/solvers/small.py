@@ -34,12 +34,12 @@ def svd(B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def qr(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Q (p x k) and R (k x k) of a matrix A (p x k) with p >= k."""
-    k = A.shape[1]
+    """Q (p x m) and R (m x k) of a matrix A (p x k), with m the smaller of p and k."""
+    m = min(A.shape)
     packed, scales, _, info = dgeqrf(A)
     _checked(info, "a QR decomposition")
-    R = np.triu(packed[:k])
-    Q, _, info = dorgqr(packed, scales, overwrite_a=1)
+    R = np.triu(packed[:m])
+    Q, _, info = dorgqr(packed[:, :m], scales)
     _checked(info, "a QR decomposition")
     return Q, R
 
