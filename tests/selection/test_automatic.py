@@ -13,8 +13,7 @@ from fisherem import SparseFisherEM, datasets
 from fisherem.em import starts
 from fisherem.em.problem import prepare
 from fisherem.estimators.fitting import specification
-from fisherem.selection import alternation
-from fisherem.selection.alternation import Climb, alternate
+from fisherem.selection.alternation import Alternation, Climb, alternate, round_of
 from fisherem.selection.automatic import _normal_scores
 from fisherem.selection.pool import Pool, same_partition
 from tests.naive import accuracy, criterion
@@ -40,21 +39,20 @@ def fitted(**changes):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
-def test_the_criterion_never_falls_along_the_alternation(share, monkeypatch):
+def test_the_criterion_never_falls_along_the_alternation(share):
     """From partitions that are more and more wrong; the values are those of the rows, labels and variables."""
     Y, labels = noisy_triangle()
     rng = np.random.default_rng(1)
     start = np.where(rng.random(len(Y)) < share, rng.integers(3, size=len(Y)), labels)
     steps = []
 
-    def recorded(*arguments):
-        steps.append(step(*arguments))
-        return steps[-1]
+    class Recorded(Alternation):
+        def take(self, found):
+            steps.append(found)
+            super().take(found)
 
-    step = alternation._step
-    monkeypatch.setattr(alternation, "_step", recorded)
     problem = prepare(Y, ridge="auto")
-    found = alternate(problem, spec_of(Y), start, 2)
+    found = Recorded(problem, spec_of(Y), start, 2).to_the_end()
     values = [criterion(Y, one.labels, one.support)[0] for one in steps]
     np.testing.assert_allclose([one.value for one in steps], values, atol=1e-3)
     kept = values if found is steps[-1] else values[:-1]
@@ -74,6 +72,23 @@ def test_all_that_differ_has_the_redundant_variables_too():
     assert {0, 1, 2, 3, 30, 31} <= set(many.support)
     assert len(few.support) < len(many.support)
     assert few.value > many.value
+
+
+@pytest.mark.parametrize("kind", [Alternation, Climb])
+def test_rounds_of_several_are_those_of_each(kind):
+    Y, labels = noisy_triangle()
+    rng = np.random.default_rng(3)
+    starts = [np.where(rng.random(len(Y)) < share, rng.integers(3, size=len(Y)), labels) for share in (0.1, 0.3, 0.5)]
+    problem = prepare(Y, ridge="auto")
+    together = [kind(problem, spec_of(Y), start, 2) for start in starts]
+    while going := [one for one in together if not one.ended]:
+        round_of(going)
+    for start, one in zip(starts, together, strict=True):
+        alone = kind(problem, spec_of(Y), start, 2).to_the_end()
+        np.testing.assert_array_equal(one.best.support, alone.support)
+        np.testing.assert_array_equal(one.best.labels, alone.labels)
+        assert one.best.value == pytest.approx(alone.value)
+        assert one.best.fit.log_likelihood == pytest.approx(alone.fit.log_likelihood)
 
 
 def test_the_groups_and_their_variables_are_found():

@@ -21,7 +21,7 @@ from .together import NUMERICAL_ERRORS, can_share, run_together, shares_of
 
 __all__ = [
     "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
-    "fits_from", "is_better", "joined", "run_adapted", "starting_points",
+    "fits_from", "is_better", "joined", "run_adapted", "side_by_side", "starting_points",
 ]  # fmt: skip
 
 # Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
@@ -173,10 +173,7 @@ def best_of_each(
         return [_best_or_error(fits_from(problem, starts, spec, phase), spec) for spec, phase in wanted]
     tried = [starts[:1] if spec.first_start else starts for spec, _ in wanted]
     cells = [(start, spec, phase) for some, (spec, phase) in zip(tried, wanted, strict=True) for start in some]
-    size = shares_of(problem, wanted[0][0].n_clusters, len(cells))
-    fits: list[Fit | Exception] = []
-    for first in range(0, len(cells), size):
-        fits += _side_by_side(problem, cells[first : first + size])
+    fits = list(side_by_side(problem, cells))
     found = []
     for some, (spec, phase) in zip(tried, wanted, strict=True):
         own, fits = fits[: len(some)], fits[len(some) :]
@@ -230,14 +227,20 @@ def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase)
             except NUMERICAL_ERRORS as error:
                 yield error
         return
-    size = shares_of(problem, spec.n_clusters, len(starts))
-    cells = [(start, spec, phase) for start in starts]
-    for first in range(0, len(starts), size):
-        yield from _side_by_side(problem, cells[first : first + size], race=True)
+    yield from side_by_side(problem, [(start, spec, phase) for start in starts], race=True)
 
 
-def _side_by_side(problem: Problem, cells: list, *, race: bool = False) -> list[Fit | Exception]:
-    """The fits of several (start, specification, phase) that share every pass, or their numerical errors."""
+def side_by_side(problem: Problem, cells: list, *, race: bool = False) -> Iterator[Fit | Exception]:
+    """The fits of several (start, specification, phase) that share their passes, or their numerical errors.
+
+    All have the same number of groups, and families that can share (`can_share`).
+    """
+    size = shares_of(problem, cells[0][1].n_clusters, len(cells))
+    for first in range(0, len(cells), size):
+        yield from _batch(problem, cells[first : first + size], race)
+
+
+def _batch(problem: Problem, cells: list, race: bool) -> list[Fit | Exception]:
     found: list[Any] = []
     for start, spec, phase in cells:
         try:

@@ -16,7 +16,7 @@ from ..em.multistart import NUMERICAL_ERRORS, Specification, run_adapted
 from ..em.problem import Problem
 from ..estimators.fitting import RAW, Fitted, adopt, fit_rows, specification
 from ..model.dlm import MODELS
-from ..selection.alternation import alternate, fit_subset
+from ..selection.alternation import Wanted, alternate, fit_subset
 from ..selection.criterion import Partition, judge
 from .spreading import Exchange, exchanges, spread
 
@@ -121,7 +121,7 @@ def _fitted_apart(found: Grouped, labels: np.ndarray, after: np.ndarray, old: fl
     problem, fitted, K = found.problem, found.fitted, len(found.fitted.weights_)
     spec = _specification(fitted, problem, fitted.noise_factors_)
     with problem.rows.threads():
-        fit = fit_subset(problem, spec, labels, after, rank, fitted.model_)
+        fit = fit_subset(problem, spec, Wanted(labels, after, rank, fitted.model_))
     if fit is None:
         return found
     again = Partition.of_labels(problem, problem.rows.gather(fit.states, "labels"), K)
@@ -205,7 +205,7 @@ def _from_labels(found: Grouped, spec: Specification, labels: np.ndarray, K: int
         best = alternate(problem, spec, labels, K - 1, fitted.model_)
         return None if best is None else best.fit
     if family.sparse is not None:
-        return fit_subset(problem, spec, labels, found.support, K - 1, fitted.model_)
+        return fit_subset(problem, spec, Wanted(labels, found.support, K - 1, fitted.model_))
     phase = family.phases()[0]
     try:
         fit = run_adapted(problem, problem.start_states(labels, K), spec, phase)

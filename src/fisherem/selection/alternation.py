@@ -5,6 +5,8 @@ Every fit starts from the labels of the one before it, with the axes on the subs
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +15,14 @@ from ..em.dlm_family import DLMFamily, Subset
 from ..em.family import Phase
 from ..em.latent_choice import roomy_model
 from ..em.loop import Fit
-from ..em.multistart import NUMERICAL_ERRORS, Specification, run_adapted
+from ..em.multistart import NUMERICAL_ERRORS, Specification, run_adapted, side_by_side
 from ..em.problem import Problem
+from ..em.together import can_share
 from ..model.dlm import MODELS
 from .criterion import Partition, judge
 from .forward_backward import relevant, select
 
-__all__ = ["Candidate", "Climb", "alternate", "fit_subset"]
+__all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "fit_subset", "round_of"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
@@ -47,19 +50,41 @@ class Candidate:
         return float(self.partition.sizes.min())
 
 
-def fit_subset(
-    problem: Problem, spec: Specification, labels: np.ndarray, support: np.ndarray, d: int, model: str
-) -> Fit | None:
-    """Fisher-EM with loadings on `support` only, from labels; None if it failed or lost a group."""
-    assert isinstance(spec.family, DLMFamily)
-    d = max(1, min(d, spec.family.d, len(support), problem.p - 1))  # no more than `n_axes` either
-    family = replace(spec.family, model=MODELS[model], sparse=None, subset=Subset(support), d=d)
-    states = problem.start_states(labels, spec.n_clusters)
+@dataclass(frozen=True)
+class Wanted:
+    """A fit with loadings on `support` only, from labels, with at most `rank` axes and a model."""
+
+    labels: np.ndarray
+    support: np.ndarray
+    rank: int
+    model: str
+
+    def phase(self, problem: Problem, spec: Specification) -> Phase:
+        """What is to be iterated."""
+        assert isinstance(spec.family, DLMFamily)
+        d = max(1, min(self.rank, spec.family.d, len(self.support), problem.p - 1))  # no more than `n_axes` either
+        family = replace(spec.family, model=MODELS[self.model], sparse=None, subset=Subset(self.support), d=d)
+        return Phase("sparse", family)
+
+
+def fit_subset(problem: Problem, spec: Specification, wanted: Wanted) -> Fit | None:
+    """Fisher-EM on some of the variables; None if it failed or lost a group."""
+    states = problem.start_states(wanted.labels, spec.n_clusters)
     try:
-        fit = run_adapted(problem, states, spec, Phase("sparse", family))
+        fit = run_adapted(problem, states, spec, wanted.phase(problem, spec))
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole else None
+
+
+def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> list[Fit | None]:
+    """Several of them, side by side where they can share passes over the rows."""
+    phases = [one.phase(problem, spec) for one in wanted]
+    if len(wanted) < 2 or not all(can_share(problem, phase.family) for phase in phases):
+        return [fit_subset(problem, spec, one) for one in wanted]
+    cells = [(one.labels, spec, phase) for one, phase in zip(wanted, phases, strict=True)]
+    fits = list(side_by_side(problem, cells))
+    return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]
 
 
 def _candidate(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
@@ -71,44 +96,20 @@ def _candidate(problem: Problem, spec: Specification, fit: Fit, support: np.ndar
     return Candidate(judged.value, judged.rank, support, labels, fit, model, partition)
 
 
-def alternate(
-    problem: Problem, spec: Specification, labels: np.ndarray, rank: int, model: str | None = None
-) -> Candidate | None:
-    """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
-    best: Candidate | None = None
-    support = np.zeros(0, int)
-    for _ in range(_ROUNDS):
-        partition = Partition.of_labels(problem, labels, spec.n_clusters)
-        support = select(partition, support, rank)
-        if not len(support):
-            break
-        rank = judge(partition, support).rank
-        found = _step(problem, spec, partition, labels, support, rank, model)
-        if found is None or (best is not None and found.value <= best.value + 1e-6):
-            break
-        best, labels = found, found.labels
-    return best
-
-
 @dataclass
-class Climb:
-    """The same with every variable that differs between the groups, not only those that suffice: round by round.
-
-    `from_all`: the first ranks are seen on all variables, where there are rows enough for that.
-    """
+class Rounds(ABC):
+    """From a partition to variables, from those to a better partition, round by round."""
 
     problem: Problem
     spec: Specification
     labels: np.ndarray
     rank: int
-    from_all: bool = False
-    model: str | None = None
+    model: str | None = None  # None: one by the size of the groups
     best: Candidate | None = None  # where it stands
     ended: bool = False
 
     def __post_init__(self):
-        self._support = np.arange(self.problem.p) if self.from_all else np.zeros(0, int)
-        self._last: np.ndarray | None = None
+        self._support = np.zeros(0, int)
         self._rounds = 0
 
     @property
@@ -116,33 +117,91 @@ class Climb:
         """C of where it stands."""
         return -np.inf if self.best is None else self.best.value
 
-    def round(self) -> None:
-        """The variables that differ between the present groups, and the groups that those make."""
-        if self.ended or self._rounds == _RELEVANT_ROUNDS:
-            self.ended = True
-            return
+    @abstractmethod
+    def wanted(self) -> Wanted | None:
+        """The next fit. None: it has ended."""
+
+    @abstractmethod
+    def take(self, found: Candidate) -> None:
+        """Go on from what was wanted."""
+
+    def _on(self, partition: Partition, support: np.ndarray) -> Wanted:
+        return Wanted(self.labels, support, self.rank, self.model or roomy_model(float(partition.sizes.min())))
+
+    def to_the_end(self) -> Candidate | None:
+        """All rounds; None if nothing could be fitted."""
+        while not self.ended:
+            round_of([self])
+        return self.best
+
+
+class Alternation(Rounds):
+    """With the variables that suffice, to the best C that is reached."""
+
+    def wanted(self) -> Wanted | None:
+        """On the variables that the present groups prefer."""
+        self._rounds += 1
+        partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
+        self._support = select(partition, self._support, self.rank)
+        self.ended = self._rounds > _ROUNDS or not len(self._support)
+        if self.ended:
+            return None
+        self.rank = judge(partition, self._support).rank
+        return self._on(partition, self._support)
+
+    def take(self, found: Candidate) -> None:
+        """Until C no longer rises."""
+        self.ended = found.value <= self.value + 1e-6
+        if not self.ended:
+            self.best, self.labels = found, found.labels
+
+
+@dataclass
+class Climb(Rounds):
+    """With every variable that differs between the groups, not only those that suffice.
+
+    `from_all`: the first ranks are seen on all variables, where there are rows enough for that.
+    """
+
+    from_all: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._last: np.ndarray | None = None
+        if self.from_all:
+            self._support = np.arange(self.problem.p)
+
+    def wanted(self) -> Wanted | None:
+        """On the variables that differ between the present groups."""
         self._rounds += 1
         partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
         support = self._support = relevant(partition, self._support, self.rank)
         too_many = len(support) > _MANY and len(support) >= partition.n / 4
         same = self._last is not None and np.array_equal(support, self._last)
-        found = None
-        if len(support) and not too_many and not same:
-            self._last = support
-            found = _step(self.problem, self.spec, partition, self.labels, support, self.rank, self.model)
-        if found is None:
-            self.ended = True
-        else:
-            self.best, self.labels = replace(found, rank=self.rank), found.labels
+        self.ended = self._rounds > _RELEVANT_ROUNDS or not len(support) or too_many or same
+        self._last = support
+        return None if self.ended else self._on(partition, support)
 
-    def to_the_end(self) -> Candidate | None:
-        """All rounds; None if nothing could be fitted."""
-        while not self.ended:
-            self.round()
-        return self.best
+    def take(self, found: Candidate) -> None:
+        """Whatever C says of it."""
+        self.best, self.labels = replace(found, rank=self.rank), found.labels
 
 
-def _step(problem, spec, partition: Partition, labels, support, rank: int, model: str | None) -> Candidate | None:
-    name = model or roomy_model(float(partition.sizes.min()))
-    fit = fit_subset(problem, spec, labels, support, rank, name)
-    return None if fit is None else _candidate(problem, spec, fit, support, name)
+def round_of(some: Sequence[Rounds]) -> None:
+    """The next round of several, on the same rows."""
+    pairs = [(one, wanted) for one in some if (wanted := one.wanted()) is not None]
+    if not pairs:
+        return
+    problem, spec = some[0].problem, some[0].spec
+    for (one, wanted), fit in zip(pairs, fit_subsets(problem, spec, [w for _, w in pairs]), strict=True):
+        found = None if fit is None else _candidate(problem, spec, fit, wanted.support, wanted.model)
+        one.ended = found is None
+        if found is not None:
+            one.take(found)
+
+
+def alternate(
+    problem: Problem, spec: Specification, labels: np.ndarray, rank: int, model: str | None = None
+) -> Candidate | None:
+    """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
+    return Alternation(problem, spec, labels, rank, model).to_the_end()

@@ -25,7 +25,7 @@ from ..em.multistart import NUMERICAL_ERRORS, FitError, Specification, continue_
 from ..em.problem import Problem
 from ..em.starts import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
-from .alternation import Candidate, Climb, alternate, fit_subset
+from .alternation import Alternation, Candidate, Climb, Wanted, alternate, fit_subset, round_of
 from .criterion import Partition, eigen, judge
 from .forward_backward import select
 from .pool import TRUST, TRUST_SHUFFLED, Pool, same_partition
@@ -38,8 +38,6 @@ _MARGIN = 10.0
 # Of many starts the alternation goes on from this many: with all of sixty the same partition was kept on the tables
 # with added noise.
 _MOST_STARTS = 12
-# The search ends when the best partition has been met from this many starts.
-_ENOUGH = 3
 # Groups of fewer rows than this, or than this share of them, are outliers to C.
 _LEAST_ROWS, _LEAST_SHARE = 4, 0.02
 
@@ -79,7 +77,7 @@ class _Run:
             others = [other for other in others if self._is_better(other, own)]
         return max(others, key=lambda c: c.value + self._robust(c), default=own)
 
-    def _others(self):
+    def _others(self) -> list[Candidate]:
         """Candidates from k-means runs (where k-means is lost), from sparse k-means and from the shrunk metric."""
         starts, seen = [], [self.labels]
         for start in self._starts():
@@ -88,15 +86,10 @@ class _Run:
                 starts.append(start)
         if len(starts) > _MOST_STARTS:  # those that C thinks most of at once
             starts = sorted(starts, key=self._first_value, reverse=True)[:_MOST_STARTS]
-        met: list[Candidate] = []
-        for start in starts:
-            found = alternate(self.problem, self.spec, start, self.spec.n_clusters - 1)
-            if found is None:
-                continue
-            yield found
-            met.append(found)
-            if _recurs(met):
-                return
+        found = [Alternation(self.problem, self.spec, start, self.spec.n_clusters - 1) for start in starts]
+        while going := [one for one in found if not one.ended]:
+            round_of(going)
+        return [one.best for one in found if one.best is not None]
 
     def _starts(self):
         """Partitions, and what all variables that differ make of each; of k-means runs only that."""
@@ -116,10 +109,7 @@ class _Run:
         climbs = [Climb(self.problem, self.spec, labels, self.spec.n_clusters - 1) for labels in starts]
         going = climbs
         while going:
-            for climb in going:
-                climb.round()
-            if _recurs([climb.best for climb in climbs if climb.best is not None]):
-                break
+            round_of(going)
             going = sorted((climb for climb in going if not climb.ended), key=lambda climb: -climb.value)[:_MOST_STARTS]
         return climbs
 
@@ -175,14 +165,6 @@ class _Run:
         if found is None:
             return best
         return found if self.trusted or found.value > best.value - 2 * _MARGIN else best
-
-
-def _recurs(found: list[Candidate]) -> bool:
-    """Whether the best partition, which C thinks something of, was met from enough starts to look no further."""
-    best = max(found, key=lambda one: one.value, default=None)
-    if best is None or best.value <= 0:
-        return False
-    return sum(same_partition(one.labels, [best.labels]) for one in found) >= _ENOUGH
 
 
 def _normal_scores(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -270,7 +252,7 @@ def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specifi
     fit, name = best.fit, best.model
     if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one
         name = resolve(model).name
-        fit = fit_subset(problem, spec, best.labels, best.support, best.rank, name) or fit
+        fit = fit_subset(problem, spec, Wanted(best.labels, best.support, best.rank, name)) or fit
     before = dense.fit.history
     fit.history = before + [{**r, "iteration": r["iteration"] + len(before)} for r in fit.history]
     chosen = replace(dense, fit=fit, model=MODELS.get(name, dense.model))

@@ -16,7 +16,7 @@ from ...em.loop import Fit
 from ...em.problem import Problem
 from ...estimators import SparseFisherEM
 from ...estimators.fitting import specification
-from ...selection.alternation import fit_subset
+from ...selection.alternation import Wanted, fit_subset
 from .partition_values import PENALTIES, partition_c, without_skew
 from .transforms import TRANSFORMS
 
@@ -75,7 +75,7 @@ def _others(model, problem: Problem, rows, values, weights, labels):
                 continue
             seen.add(tuple(support))
             with problem.rows.threads():
-                fit = fit_subset(problem, spec, labels, support, K - 1, model.model_)
+                fit = fit_subset(problem, spec, Wanted(labels, support, K - 1, model.model_))
             if fit is None:
                 continue
             new = problem.rows.gather(fit.states, "labels")
