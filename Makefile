@@ -52,6 +52,7 @@ reproduce: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/whole_calls.py
 
 # The README's table: the default calls beside sparse k-means and k-means.
 bench-default: $(VENV)/installed

@@ -39,9 +39,9 @@ INSIDE = {
         "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
         "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes", "dlm_batch",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "together", "multistart",
-        "model_choice", "latent_choice", "selection_likelihood", "factor_moments", "factor_density", "factor_steps", "factor_axes",
-        "leaping", "factor_family", "latent_factors", "latent_factor_family", "factor_starts", "bayes_step",
-        "bayes_family",
+        "model_choice", "latent_choice", "selection_likelihood", "factor_moments", "factor_density", "factor_steps",
+        "factor_axes", "leaping", "factor_family", "latent_factors", "latent_factor_family", "factor_starts",
+        "bayes_step", "bayes_family",
     ],
     "selection": [
         "criterion", "forward_backward", "roles", "alternation", "pool", "automatic", "noise", "scaling", "powers",
