@@ -29,8 +29,6 @@ _FIRST_LOOK, _LOOK_EVERY = 10, 5
 # Runs whose partitions agree by this (adjusted Rand index) and whose likelihoods differ by less than this many nats are
 # one run from there on.
 _SAME_PARTITION, _SAME_LIKELIHOOD = 0.999, 0.01
-# What is kept per row for all runs of a batch may take this many bytes, or as much as the rows themselves.
-_BATCH_BYTES = 2**26
 
 
 def can_share(problem: Problem, family: Family) -> bool:
@@ -39,11 +37,9 @@ def can_share(problem: Problem, family: Family) -> bool:
 
 
 def shares_of(problem: Problem, n_clusters: int, n_runs: int) -> int:
-    """How many runs go side by side, so that what they keep per row does not outgrow the rows."""
-    rows = problem.rows
-    per_run = 8 * rows.n * (3 * n_clusters + 3)  # posteriors, where rows are placed, and both for a moment
-    most = max(_BATCH_BYTES, rows.n * rows.p * rows.dtype.itemsize // 2)
-    return int(max(1, min(n_runs, most // per_run)))
+    """How many runs go side by side, so that what they keep per row stays within what the engine has room for."""
+    per_run = 8 * problem.rows.n * (3 * n_clusters + 3)  # posteriors, where rows are placed, and both for a moment
+    return int(max(1, min(n_runs, problem.rows.room_for_states // per_run)))
 
 
 @dataclass

@@ -19,6 +19,9 @@ from .threads import one_blas_thread
 
 __all__ = ["ElsewhereRows", "Rows"]
 
+# What is kept per row for all runs that go side by side may take this many bytes, however few rows there are.
+_ROOM = 2**26
+
 
 class Rows(ABC):
     """n x p rows with optional weights (n), cut into blocks, less a centre: the verbs of an engine.
@@ -37,6 +40,11 @@ class Rows(ABC):
     portable = False  # whether another process may be given these rows
     _pool: ThreadPoolExecutor | None = None
     _limited = False
+
+    @property
+    def room_for_states(self) -> int:
+        """Bytes that the states of runs side by side may take: 64 MB, or half of what the rows take."""
+        return max(_ROOM, self.n * self.p * self.dtype.itemsize // 2)
 
     @abstractmethod
     def fold(self, kernel: Callable, states, *args: Any, read: bool = True):

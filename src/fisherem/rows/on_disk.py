@@ -63,6 +63,11 @@ class FileRows(ElsewhereRows):
     def _row_bytes(self) -> int:
         return self.p * self.dtype.itemsize
 
+    @property
+    def room_for_states(self) -> int:
+        """States are kept within the budget anyway: only those of the blocks at work count, as much as blocks do."""
+        return self.n * self._row_bytes * self._n_buffers // self.n_threads
+
     def _block_bytes(self, memory: int) -> int:
         """Bytes of a block; an error if the budget cannot hold what has to be held."""
         waiting = self._n_buffers
