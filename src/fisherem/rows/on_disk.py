@@ -66,7 +66,7 @@ class FileRows(ElsewhereRows):
     @property
     def room_for_states(self) -> int:
         """States are kept within the budget anyway: only those of the blocks at work count, as much as blocks do."""
-        return self.n * self._row_bytes * self._n_buffers // self.n_threads
+        return max(super().room_for_states, self.n * self._row_bytes * self._n_buffers // self.n_threads)
 
     def _block_bytes(self, memory: int) -> int:
         """Bytes of a block; an error if the budget cannot hold what has to be held."""
