@@ -26,6 +26,8 @@ __all__ = [
 FEW_VARIABLES = 64
 # Random directions beyond those that are wanted, and passes that turn them towards the leading ones.
 _MORE, _TURNS = 8, 2
+# Variances below this share of the total one are rounding.
+_ROUNDING = 1e-12
 # The covariance of all rows is at hand: a turn costs no pass.
 _TOTAL_TURNS = 8
 
@@ -107,7 +109,10 @@ def leading(
     else:
         values, vectors = _random_axes(problem, states, moments, c, unit, pooled)
     K = len(shares)
-    return Leading(np.broadcast_to(np.maximum(values, 0), (K, c)), np.broadcast_to(vectors, (K, problem.p, c)), totals)
+    # a group of few distinct rows has fewer axes: what rounding makes of the others must not be where a fit begins
+    values = np.broadcast_to(values, (K, c))
+    values = np.where(values > _ROUNDING * totals[:, None], values, 0.0)
+    return Leading(values, np.broadcast_to(vectors, (K, problem.p, c)), totals)
 
 
 def _random_axes(problem: Problem, states: Any, moments: GroupMoments, c: int, unit: np.ndarray, pooled: bool):

@@ -112,13 +112,17 @@ def _leading_pairs(matrices: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _best_loadings(covariances: np.ndarray, noises: np.ndarray, q: int):
-    """(-2 log-likelihood per row and constant (K), the best loadings for these noises, their eigenvectors)."""
+    """(-2 log-likelihood per row and constant (K), the best loadings for these noises, their eigenvectors).
+
+    A factor that has no loadings has no eigenvector either: among directions of equal variance, rounding would choose.
+    """
     scale = np.sqrt(noises)
     scaled = covariances / (scale[:, :, None] * scale[:, None, :])
     lead, vectors = _leading_pairs(scaled, q)
     rest = np.einsum("kjj->k", scaled) - lead.sum(axis=1)
     used = np.maximum(lead, 1)
     cost = np.log(noises).sum(axis=1) + (np.log(used) + lead / used).sum(axis=1) + rest
+    vectors = vectors * (lead > 1)[:, None, :]
     return cost, scale[:, :, None] * vectors * np.sqrt(used - 1)[:, None, :], vectors
 
 
