@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, ModelSearch
-from fisherem.em import together
+from fisherem.em import multistart, together
 from fisherem.em.kernels import expect, measure, place
 from fisherem.em.loop import Run
 from fisherem.em.multistart import best_of, best_of_each, starting_points
@@ -92,6 +92,65 @@ def test_starts_that_have_met_are_joined(problem):
     assert [record["stop_reason"] == StopKind.JOINED.value for record in records] == [False, False, True]
     alone, _ = best_of(problem, [starts[0], starts[1]], spec, spec.family.phases()[0])
     assert fit.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-9)
+
+
+def test_starts_that_fall_behind_are_dropped(problem):
+    _, spec, starts = runs(problem, 20)
+    phase = spec.family.phases()[0]
+    fit, records = best_of(problem, starts, spec, phase)
+    behind = [record for record in records if record["stop_reason"] == StopKind.BEHIND.value]
+    assert len(behind) >= 8  # of those that did not end by themselves
+    assert {record["n_iter"] for record in behind} <= {15, 16, 20, 21, 25, 26}  # a refill is an iteration late
+    alone = sorted((run.until_stopped().log_likelihood for run in runs(problem, 20)[0]), reverse=True)
+    assert fit.log_likelihood >= alone[3] - 1e-6  # among the best of all that might have been
+
+
+def test_few_starts_all_go_to_the_end(problem):
+    _, spec, starts = runs(problem, 3)
+    _, records = best_of(problem, starts, spec, spec.family.phases()[0])
+    assert StopKind.BEHIND.value not in {record["stop_reason"] for record in records}
+
+
+def test_where_all_others_fail_those_behind_are_gone_through(problem, monkeypatch):
+    """Dropped runs come back when nothing else led to a fit."""
+    _, spec, starts = runs(problem, 6)
+    phase, real = spec.family.phases()[0], together.run_together
+    first = []
+
+    def failing(some, *, race=False):
+        found = real(some, race=race)
+        if race:
+            first.extend(found)
+            for fit in found[:4]:
+                fit.stop = type(fit.stop)(StopKind.COLLAPSED, "group 1")
+            for fit in found[4:]:
+                fit.stop = type(fit.stop)(StopKind.BEHIND)
+        return found
+
+    monkeypatch.setattr(multistart, "run_together", failing)
+    fit, records = best_of(problem, starts, spec, phase)
+    assert len(first) == 6
+    assert len(records) == 8
+    assert fit.whole
+    assert not fit.given_up
+
+
+def test_threads_share_the_fits_of_one_block(satellite):
+    """One block: with two threads each has half of the fits, and they are what one thread makes of them."""
+    X, found = satellite, {}
+    for n_jobs in (1, 2):
+        problem = prepare(X, ridge="auto", n_jobs=n_jobs)
+        assert len(problem.rows._shares(5)) == n_jobs
+        found[n_jobs] = together.run_together(runs(problem, 5, model="AkB")[0])
+    for one, other in zip(found[1], found[2], strict=True):
+        assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
+        assert other.n_iter == one.n_iter
+
+
+@pytest.fixture
+def satellite():
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(1500, 8)) + 3 * rng.normal(size=(3, 8))[rng.integers(3, size=1500)]
 
 
 def test_a_batch_keeps_no_more_than_the_rows_take():

@@ -65,8 +65,8 @@ class Fit:
 
     @property
     def given_up(self) -> bool:
-        """Whether another start had met the same partition."""
-        return self.stop.kind is StopKind.JOINED
+        """Whether another start had met the same partition, or most of them were more likely."""
+        return self.stop.kind in (StopKind.JOINED, StopKind.BEHIND)
 
     @property
     def whole(self) -> bool:

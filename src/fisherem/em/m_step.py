@@ -10,6 +10,7 @@ import numpy as np
 from ..model.dlm import DLM
 from ..rows.blocks import Block, BlockState
 from .family import Density
+from .quadratics import log_densities
 
 __all__ = ["LatentParameters", "Parameters", "floored", "m_step"]
 
@@ -57,23 +58,13 @@ class Parameters(Density):
         |Q(y - m_k)|^2 / beta_k outside it.
         """
         d = self.latent_means.shape[1]
-        out = state.placed[d:] / self.noises[:, None]
-        out += self._latent_distances(state.placed[:d])
-        out *= -0.5
-        out += self.constants[:, None]
+        out = log_densities(state.placed[:d], self.whiteners, self.latent_means, self.constants)
+        out -= 0.5 * (state.placed[d:] / self.noises[:, None])
         return out
 
     def log_common(self, state: BlockState) -> np.ndarray | float:
         """-p log 2^unit: what the unit of `constants` leaves out."""
         return -self.p * self.unit * _LOG_2
-
-    def _latent_distances(self, x: np.ndarray) -> np.ndarray:
-        """out[k, i] = (x_i - mu_k)' Sigma_k^-1 (x_i - mu_k)"""
-        K, d = self.latent_means.shape
-        z = self.whiteners.reshape(K * d, d) @ x
-        z -= np.matmul(self.whiteners, self.latent_means[:, :, None]).reshape(K * d, 1)
-        z *= z
-        return z.reshape(K, d, z.shape[1]).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -91,10 +82,10 @@ class LatentParameters(Parameters):
 
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
         """out[k, i] from x (d, m), and from |Q(y - ybar)|^2 where the noises differ."""
-        out = -0.5 * self._latent_distances(state.placed[: self.latent_means.shape[1]])
+        x = state.placed[: self.latent_means.shape[1]]
+        out = log_densities(x, self.whiteners, self.latent_means, self.constants)
         if not self.common_noise:
             out -= 0.5 * (state.placed[-1] / self.noises[:, None])
-        out += self.constants[:, None]
         return out
 
     def log_common(self, state: BlockState) -> np.ndarray | float:

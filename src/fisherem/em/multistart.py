@@ -17,6 +17,7 @@ from .passes import evaluate
 from .problem import Problem, prepare
 from .sampling import two_samples
 from .starts import STARTS, is_large, sample_centres
+from .stopping import StopKind
 from .together import NUMERICAL_ERRORS, can_share, run_together, shares_of
 
 __all__ = [
@@ -218,7 +219,8 @@ def _best(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, li
 def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
     """A fit or a numerical error for each start, in their order: side by side where they can share passes.
 
-    Only the most likely of them is wanted: one that met another's partition has been given up.
+    Only the most likely of them is wanted: one that met another's partition or fell behind has been given up. Where
+    nothing else led to a fit, those that fell behind are gone through after all and come last.
     """
     if spec.first_start or len(starts) < 2 or not can_share(problem, phase.family):
         for start in starts:
@@ -227,7 +229,15 @@ def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase)
             except NUMERICAL_ERRORS as error:
                 yield error
         return
-    yield from side_by_side(problem, [(start, spec, phase) for start in starts], race=True)
+    found, behind = False, []
+    cells = [(start, spec, phase) for start in starts]
+    for cell, fit in zip(cells, side_by_side(problem, cells, race=True), strict=True):
+        found |= isinstance(fit, Fit) and fit.whole and not fit.given_up
+        if isinstance(fit, Fit) and fit.stop.kind is StopKind.BEHIND:
+            behind.append(cell)
+        yield fit
+    if behind and not found:
+        yield from side_by_side(problem, behind)
 
 
 def side_by_side(problem: Problem, cells: list, *, race: bool = False) -> Iterator[Fit | Exception]:

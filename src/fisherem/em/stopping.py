@@ -67,6 +67,7 @@ class StopKind(Enum):
     MAX_ITER = "max_iter"
     COLLAPSED = "collapsed"
     JOINED = "joined"  # of several starts: another had met the same partition
+    BEHIND = "behind"  # of several starts: most of the others were more likely
 
 
 @dataclass(frozen=True)
