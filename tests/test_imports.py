@@ -36,8 +36,8 @@ PACKAGES = [
 INSIDE = {
     "rows": ["threads", "finite", "blocks", "spill", "base", "in_memory", "sparse", "on_disk", "on_dask"],
     "em": [
-        "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "placing", "f_step",
-        "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes", "dlm_batch",
+        "kernels", "spatial_prior", "noise_metric", "scatter", "problem", "family", "passes", "quadratics", "placing",
+        "f_step", "m_step", "adapting", "gap_patterns", "gap_expectation", "gap_completing", "gap_passes", "dlm_batch",
         "dlm_family", "stopping", "sampling", "starts", "metric_starts", "loop", "together", "multistart",
         "model_choice", "latent_choice", "selection_likelihood", "factor_moments", "factor_density", "factor_steps",
         "factor_axes", "leaping", "factor_family", "latent_factors", "latent_factor_family", "factor_starts",

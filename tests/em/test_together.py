@@ -135,24 +135,6 @@ def test_where_all_others_fail_those_behind_are_gone_through(problem, monkeypatc
     assert not fit.given_up
 
 
-def test_threads_share_the_fits_of_one_block(satellite):
-    """One block: with two threads each has half of the fits, and they are what one thread makes of them."""
-    X, found = satellite, {}
-    for n_jobs in (1, 2):
-        problem = prepare(X, ridge="auto", n_jobs=n_jobs)
-        assert len(problem.rows._shares(5)) == n_jobs
-        found[n_jobs] = together.run_together(runs(problem, 5, model="AkB")[0])
-    for one, other in zip(found[1], found[2], strict=True):
-        assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
-        assert other.n_iter == one.n_iter
-
-
-@pytest.fixture
-def satellite():
-    rng = np.random.default_rng(3)
-    return rng.normal(size=(1500, 8)) + 3 * rng.normal(size=(3, 8))[rng.integers(3, size=1500)]
-
-
 def test_a_batch_keeps_no_more_than_the_rows_take():
     rows = ArrayRows(np.zeros((100_000, 50), np.float32))
     problem = type("P", (), {"rows": rows})()

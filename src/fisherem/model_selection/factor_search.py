@@ -146,7 +146,7 @@ def _outcomes(search, problem: Problem, scales, specs: dict[Cell, Specification]
     apart = problem
     if jobs > 1:
         rows = copy.copy(problem.rows)
-        rows.n_threads = rows.n_sharing = 1
+        rows.n_threads = 1
         apart = replace(problem, rows=rows, given=rows if problem.given is problem.rows else problem.given)
     cells = sorted(specs, key=lambda cell: -cell[0])  # the longest work goes first
     found: dict[Cell, tuple[dict, Fit | None]] = {}

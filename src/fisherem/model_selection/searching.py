@@ -128,5 +128,5 @@ def best_index(outcomes: list[Outcome], grid: Grid) -> int:
 def _single_threaded(problem: Problem) -> Problem:
     """The same data for a worker: parallelism is over fits then."""
     rows = copy.copy(problem.rows)
-    rows.n_threads = rows.n_sharing = 1
+    rows.n_threads = 1
     return replace(problem, rows=rows)

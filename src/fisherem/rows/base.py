@@ -36,8 +36,7 @@ class Rows(ABC):
     centre: np.ndarray
     weights: np.ndarray | None
     slices: list[slice]
-    n_threads = 1  # that share the blocks
-    n_sharing = 1  # ... or, where there is one block, the fits that are made side by side
+    n_threads = 1
     portable = False  # whether another process may be given these rows
     _pool: ThreadPoolExecutor | None = None
     _limited = False
@@ -105,9 +104,8 @@ class Rows(ABC):
         if self._limited:
             yield
             return
-        workers = max(self.n_threads, self.n_sharing)
-        with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-            self._pool = pool if workers > 1 else None
+        with one_blas_thread(), ThreadPoolExecutor(self.n_threads) as pool:
+            self._pool = pool if self.n_threads > 1 else None
             self._limited = True
             try:
                 yield

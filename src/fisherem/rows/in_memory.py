@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from typing import Any
 
@@ -19,8 +18,6 @@ __all__ = ["ArrayRows"]
 # What is kept per row is worked on in longer stretches: below some thousand rows NumPy's cost per call shows, and
 # two threads that make many short calls wait for each other. A multiple of 4 blocks balances up to 4 threads.
 BLOCK_ROWS = 8192
-# Fits on fewer rows than this are not shared out among threads, whose short calls would wait for each other.
-_ROWS_TO_SHARE = 1000
 
 
 class ArrayRows(Rows):
@@ -46,8 +43,7 @@ class ArrayRows(Rows):
         self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self.tile_rows = tile_rows(step, self.p)
         self.centre = np.zeros(self.p)
-        self.n_sharing = n_threads(n_jobs)
-        self.n_threads = min(self.n_sharing, len(self.slices))
+        self.n_threads = min(n_threads(n_jobs), len(self.slices))
         self._only: np.ndarray | None = None
 
     def __getstate__(self):
@@ -104,32 +100,8 @@ class ArrayRows(Rows):
         return self._fold(lambda block, index: kernel(block, states[index], *args), read)
 
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
-        """The same for several fits: each block is centred once, and the products of all are one.
-
-        Where there is one block, threads share the fits.
-        """
-        parts = self._shares(len(states))
-        if len(parts) == 1:
-            return self._fold(lambda block, i: run_several(kernel, block, [own[i] for own in states], args), read)
-        block = self._block(self.slices[0]) if read else None
-        if block is not None and self._only is None:
-            next(block.tiles())  # the rows are centred once, before the threads begin
-
-        def run(part: slice):
-            with quiet_overflow():
-                return run_several(kernel, block, [own[0] for own in states[part]], args[part])
-
-        with self.threads():
-            assert self._pool is not None
-            return [found for part in self._pool.map(run, parts) for found in part]
-
-    def _shares(self, n_fits: int) -> list[slice]:
-        """Which fits go to which thread: all to one where the blocks are shared out already, or are small."""
-        n_parts = min(self.n_sharing, n_fits)
-        if len(self.slices) > 1 or self.tile_rows < self.n or self.n < _ROWS_TO_SHARE:
-            n_parts = 1
-        ends = [i * n_fits // n_parts for i in range(n_parts + 1)]
-        return [slice(*pair) for pair in pairwise(ends)]
+        """The same for several fits: each block is centred once, and the products of all are one."""
+        return self._fold(lambda block, i: run_several(kernel, block, [own[i] for own in states], args), read)
 
     def _fold(self, visit: Callable[[Block | None, int], Any], read: bool):
         def run(index: int):
