@@ -34,6 +34,16 @@ def test_threshold_is_that_of_a_search(seed, p, share):
     np.testing.assert_allclose(np.linalg.norm(u), 1)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 300), st.floats(0.02, 1), st.sampled_from([0.0, 1e-9, 0.01, 1.0]))
+def test_a_solution_nearby_changes_nothing(seed, p, share, apart):
+    """Whether the kept values are the same, a few of them others, or all."""
+    rng = np.random.default_rng(seed)
+    a, bound = rng.normal(size=p), max(1.01, share * np.sqrt(p))
+    before = l1_unit_vector(a + apart * rng.normal(size=p), bound)
+    np.testing.assert_allclose(l1_unit_vector(a, bound, before), l1_unit_vector(a, bound), atol=1e-12)
+
+
 @pytest.mark.parametrize("bound", [1.0, 1.2, 1.9])
 def test_ties_and_a_bound_of_one(bound):
     u = l1_unit_vector(np.array([2.0, -2.0, 2.0, 2.0, 0.5]), bound)

@@ -8,9 +8,12 @@ never decreases.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from . import small
 
 __all__ = ["PenalizedSVD", "l1_unit_vector", "penalized_svd"]
 
@@ -26,26 +29,29 @@ class PenalizedSVD:
     history: list[float] = field(default_factory=list)  # u'Mv after each sweep
 
 
-def l1_unit_vector(a: np.ndarray, bound: float) -> np.ndarray:
+def l1_unit_vector(a: np.ndarray, bound: float, before: np.ndarray | None = None) -> np.ndarray:
     """argmax u'a subject to |u|_2 <= 1, |u|_1 <= bound, for a (p): soft(a, delta) normalised, delta found exactly.
 
     With the k largest |a| kept, |soft|_1 = bound |soft|_2 is a quadratic equation in delta; k is the one whose root
-    lies between the k-th and the (k+1)-th largest value.
+    lies between the k-th and the (k+1)-th largest value. `before` (p) is a solution for a similar a: mostly the same
+    values are kept, which is tried first.
     """
     size = np.abs(a)
-    norm = np.linalg.norm(a)
+    norm = np.sqrt(a @ a)
     if norm == 0:
         return np.zeros_like(a)
     if size.sum() <= bound * norm:
         return a / norm
     if bound <= 1 or np.count_nonzero(size) == 1:
         return _unit(a, np.array([np.argmax(size)]))
+    if before is not None and (u := _with_same_kept(a, size, bound, before.nonzero()[0])) is not None:
+        return u
     # k > bound^2 values are kept, seldom many more: look among the largest first
     for m in (4 * int(bound**2) + 16, len(a)):
         delta = _threshold(size, bound, m)
         if delta is not None:
             soft = np.sign(a) * _soft(size, delta, bound)
-            return soft / np.linalg.norm(soft)
+            return soft / np.sqrt(soft @ soft)
     # ties at the top: the bound lies below sqrt(number of tied values)
     return _unit(a, np.flatnonzero(size >= size.max() * (1 - 1e-12))[: max(1, int(bound**2))])
 
@@ -56,6 +62,35 @@ def _unit(a, kept):
     return u / np.sqrt(len(kept))
 
 
+def _with_same_kept(a: np.ndarray, size: np.ndarray, bound: float, kept: np.ndarray) -> np.ndarray | None:
+    """The solution that keeps just these values; None if that is not the solution."""
+    k = len(kept)
+    if k <= bound**2:
+        return None
+    apart, mean = _apart(size[kept])
+    shift = _shift(apart, bound)
+    soft = apart + shift
+    rest = size.copy()
+    rest[kept] = 0
+    if soft.min() <= 0 or rest.max() > mean - shift:  # the threshold is mean - shift
+        return None
+    u = np.zeros_like(a)
+    u[kept] = np.copysign(soft / np.sqrt(soft @ soft), a[kept])
+    return u
+
+
+def _apart(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Values as differences from their mean, and the mean."""
+    mean = values.sum() / len(values)
+    return values - mean, mean
+
+
+def _shift(apart: np.ndarray, bound: float) -> float:
+    """How far the threshold lies below the mean of the kept values, where there are more than bound^2 of them."""
+    k = len(apart)
+    return bound * np.sqrt(apart @ apart / (k * (k - bound**2)))
+
+
 def _soft(size: np.ndarray, delta: float, bound: float) -> np.ndarray:
     """max(size - delta, 0), the kept values by their differences from the mean: large values that differ little would
     lose the digits of size - delta, and with them the l1 bound (by 1e-10)."""
@@ -63,8 +98,8 @@ def _soft(size: np.ndarray, delta: float, bound: float) -> np.ndarray:
     kept = np.flatnonzero(soft)
     k = len(kept)
     if k > bound**2:
-        apart = size[kept] - size[kept].mean()
-        exact = apart + bound * np.sqrt(apart @ apart / (k * (k - bound**2)))
+        apart, _ = _apart(size[kept])
+        exact = apart + _shift(apart, bound)
         if (exact > 0).all():
             soft[kept] = exact
     return soft
@@ -88,6 +123,11 @@ def _threshold(size: np.ndarray, bound: float, m: int) -> float | None:
     return float(delta[np.argmax(valid)]) if valid.any() else None
 
 
+def _length(vector: np.ndarray) -> float:
+    """|vector|_2, at half of the price of `numpy.linalg.norm`."""
+    return math.sqrt(vector @ vector)
+
+
 def penalized_svd(
     L: np.ndarray,
     R: np.ndarray,
@@ -109,23 +149,24 @@ def penalized_svd(
     tol, max_iter : float and int
         Stop when u moves by no more than `tol` in a sweep, or after `max_iter` sweeps.
     """
-    left, right = np.linalg.qr(L, mode="r"), np.linalg.qr(R)
-    _, _, vt = np.linalg.svd(left @ right[1].T)
+    right = small.qr(R)
+    left = right if L is R else small.qr(L)
+    _, _, vt = small.svd(left[1] @ right[1].T)
     v = right[0] @ vt[0]
-    u = l1_unit_vector(L @ (R.T @ v), bound)
-    if warm is not None and np.linalg.norm(R @ (L.T @ warm)) > np.linalg.norm(R @ (L.T @ u)):
+    u = l1_unit_vector(L @ (R.T @ v), bound, warm)
+    if warm is not None and _length(R @ (L.T @ warm)) > _length(R @ (L.T @ u)):
         u = warm
     history: list[float] = []
     gap = np.inf
     for _ in range(max_iter):
         v = R @ (L.T @ u)
-        length = np.linalg.norm(v)
+        length = _length(v)
         if length == 0:
             return PenalizedSVD(u, v, 0.0, 0.0, history)
-        history.append(float(length))  # = u'Mv at the best v
+        history.append(length)  # = u'Mv at the best v
         v /= length
-        following = l1_unit_vector(L @ (R.T @ v), bound)
-        gap = float(np.linalg.norm(following - u))
+        following = l1_unit_vector(L @ (R.T @ v), bound, u)
+        gap = _length(following - u)
         u = following
         if gap <= tol:
             break
