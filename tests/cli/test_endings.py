@@ -42,16 +42,16 @@ def one_line(*arguments, code):
 @pytest.mark.filterwarnings("ignore:interrupted:UserWarning")
 @pytest.mark.parametrize("as_json", [True, False])
 def test_an_interrupted_search_says_so_everywhere(iris_csv, tmp_path, monkeypatch, as_json):
-    whole = searching.dense_cell
+    whole = searching.dense_cells
     done = []
 
     def pressed(*arguments):
-        if len(done) == 2:
+        if len(done) == 1:  # the two models of one number of groups
             raise KeyboardInterrupt
         done.append(1)
         return whole(*arguments)
 
-    monkeypatch.setattr(searching, "dense_cell", pressed)
+    monkeypatch.setattr(searching, "dense_cells", pressed)
     options = ("--label-column", "kind", "--models", "AB,DkB", "-k", "2:4", "--jobs", 1, "--method", "dense")
     output = tmp_path / "out"
     result = run("search", iris_csv, *options, "-o", output, *(["--json"] if as_json else []), code=130)

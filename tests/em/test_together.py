@@ -105,6 +105,17 @@ def test_starts_that_fall_behind_are_dropped(problem):
     assert fit.log_likelihood >= alone[3] - 1e-6  # among the best of all that might have been
 
 
+def test_models_race_apart_from_each_other(problem):
+    """Starts of several models side by side end as the starts of each model do alone."""
+    specs = [runs(problem, 8, model=name)[1] for name in ("AB", "DkB")]
+    starts = runs(problem, 8)[2]
+    both = best_of_each(problem, starts, [(spec, spec.family.phases()[0]) for spec in specs])
+    for spec, (fit, records) in zip(specs, both, strict=True):
+        alone, expected = best_of(problem, starts, spec, spec.family.phases()[0])
+        assert fit.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-9)
+        assert [r["stop_reason"] for r in records] == [r["stop_reason"] for r in expected]
+
+
 def test_few_starts_all_go_to_the_end(problem):
     _, spec, starts = runs(problem, 3)
     _, records = best_of(problem, starts, spec, spec.family.phases()[0])
@@ -117,9 +128,9 @@ def test_where_all_others_fail_those_behind_are_gone_through(problem, monkeypatc
     phase, real = spec.family.phases()[0], together.run_together
     first = []
 
-    def failing(some, *, race=False):
-        found = real(some, race=race)
-        if race:
+    def failing(some, *, races=None):
+        found = real(some, races=races)
+        if races is not None:
             first.extend(found)
             for fit in found[:4]:
                 fit.stop = type(fit.stop)(StopKind.COLLAPSED, "group 1")

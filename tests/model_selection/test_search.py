@@ -168,14 +168,14 @@ def test_selection_likelihood_in_the_wide_case(means):
 
 
 def test_a_failing_fit_is_a_row(simulated, monkeypatch):
-    original = multistart.continue_from
+    original = multistart._adapted
 
-    def sometimes(problem, start, spec, phase):
-        if phase.family.model.name == "AkB":
+    def sometimes(family, problem, states):
+        if family.model.name == "AkB":
             raise FloatingPointError("out of luck")
-        return original(problem, start, spec, phase)
+        return original(family, problem, states)
 
-    monkeypatch.setattr(multistart, "continue_from", sometimes)
+    monkeypatch.setattr(multistart, "_adapted", sometimes)
     search = ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
     failed = search.results_[search.results_["model"] == "AkB"]
     assert failed["bic"].isna().all()
@@ -184,10 +184,10 @@ def test_a_failing_fit_is_a_row(simulated, monkeypatch):
 
 
 def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
-    def never(problem, start, spec, phase):
-        raise FloatingPointError(f"no {phase.family.model.name} today")
+    def never(family, problem, states):
+        raise FloatingPointError(f"no {family.model.name} today")
 
-    monkeypatch.setattr(multistart, "continue_from", never)
+    monkeypatch.setattr(multistart, "_adapted", never)
     with pytest.raises(ValueError, match=r"all 4 fits failed: .*no AkB today.*no DB today"):
         ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
 
@@ -311,28 +311,29 @@ def test_a_killed_search_goes_on_where_it_stopped(tmp_path):
     kept = {path: path.stat().st_mtime_ns for path in fits.glob("*.npz")}
     subprocess.run([*command, str(tmp_path / "resumed.csv")], check=True)
     subprocess.run([sys.executable, str(script), str(tmp_path / "other"), str(tmp_path / "whole.csv")], check=True)
-    assert (tmp_path / "resumed.csv").read_text() == (tmp_path / "whole.csv").read_text()
+    # models that share passes differ in the last digits by which others are beside them
+    resumed, whole = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("resumed", "whole"))
+    pd.testing.assert_frame_equal(resumed, whole, rtol=1e-9)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())  # what was done was not done again
 
 
 def test_ctrl_c_keeps_what_is_done(simulated, monkeypatch):
-    original, calls = searching.dense_cell, []
+    original, calls = searching.dense_cells, []
 
     def interrupted(*arguments):
-        if len(calls) == 3:
+        if len(calls) == 1:
             raise KeyboardInterrupt
         calls.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(searching, "dense_cell", interrupted)
+    monkeypatch.setattr(searching, "dense_cells", interrupted)
     search = ModelSearch(FisherEM(random_state=0), **SMALL)
-    with pytest.warns(UserWarning, match="interrupted: the results are those of the 3 fits"):
+    with pytest.warns(UserWarning, match="interrupted: the results are those of the 2 fits"):
         search.fit(simulated)
     assert search.interrupted_
-    assert len(search.results_) == 3
+    assert len(search.results_) == 2
     assert search.predict(simulated).shape == (300,)
-    calls.extend([1, 1, 1])
-    calls[:] = [1, 1, 1]
+    calls[:] = [1]
     with pytest.raises(KeyboardInterrupt):  # nothing done yet: nothing to keep
         ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
 

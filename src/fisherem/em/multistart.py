@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,12 +172,13 @@ def best_of_each(
         return [_best_or_error(fits_from(problem, starts, spec, phase), spec) for spec, phase in wanted]
     tried = [starts[:1] if spec.first_start else starts for spec, _ in wanted]
     cells = [(start, spec, phase) for some, (spec, phase) in zip(tried, wanted, strict=True) for start in some]
-    fits = list(side_by_side(problem, cells))
+    races = [i for i, some in enumerate(tried) for _ in some]
+    fits = list(side_by_side(problem, cells, races=races))
     found = []
     for some, (spec, phase) in zip(tried, wanted, strict=True):
         own, fits = fits[: len(some)], fits[len(some) :]
-        lost = spec.first_start and (isinstance(own[0], Exception) or not own[0].whole)
-        again = lost and len(starts) > 1  # the other starts are asked only then
+        # only where none of these led to a fit, other starts or those that fell behind are asked
+        again = len(starts) > 1 and not any(isinstance(fit, Fit) and fit.whole and not fit.given_up for fit in own)
         found.append(_best_or_error(fits_from(problem, starts, spec, phase) if again else iter(own), spec))
     return found
 
@@ -229,7 +230,7 @@ def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase)
         return
     found, behind = False, []
     cells = [(start, spec, phase) for start in starts]
-    for cell, fit in zip(cells, side_by_side(problem, cells, race=True), strict=True):
+    for cell, fit in zip(cells, side_by_side(problem, cells, races=[0] * len(cells)), strict=True):
         found |= isinstance(fit, Fit) and fit.whole and not fit.given_up
         if isinstance(fit, Fit) and fit.stop.kind is StopKind.BEHIND:
             behind.append(cell)
@@ -238,17 +239,19 @@ def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase)
         yield from side_by_side(problem, behind)
 
 
-def side_by_side(problem: Problem, cells: list, *, race: bool = False) -> Iterator[Fit | Exception]:
+def side_by_side(problem: Problem, cells: list, *, races: Sequence[Any] | None = None) -> Iterator[Fit | Exception]:
     """The fits of several (start, specification, phase) that share their passes, or their numerical errors.
 
-    All have the same number of groups, and families that can share (`can_share`).
+    All have the same number of groups, and families that can share (`can_share`). `races` names the race of each cell:
+    of a race only the most likely fit is wanted.
     """
     size = shares_of(problem, cells[0][1].n_clusters, len(cells))
     for first in range(0, len(cells), size):
-        yield from _batch(problem, cells[first : first + size], race)
+        some = slice(first, first + size)
+        yield from _batch(problem, cells[some], None if races is None else races[some])
 
 
-def _batch(problem: Problem, cells: list, race: bool) -> list[Fit | Exception]:
+def _batch(problem: Problem, cells: list, races: Sequence[Any] | None) -> list[Fit | Exception]:
     found: list[Any] = []
     for start, spec, phase in cells:
         try:
@@ -258,7 +261,8 @@ def _batch(problem: Problem, cells: list, race: bool) -> list[Fit | Exception]:
         except NUMERICAL_ERRORS as error:
             found.append(error)
     runs = [one for one in found if isinstance(one, Run)]
-    fits = iter(run_together(runs, race=race) if runs else [])
+    racing = None if races is None else [race for race, one in zip(races, found, strict=True) if isinstance(one, Run)]
+    fits = iter(run_together(runs, races=racing) if runs else [])
     found = [next(fits) if isinstance(one, Run) else one for one in found]
     for fit, (start, _, _) in zip(found, cells, strict=True):
         if isinstance(fit, Fit) and isinstance(start, Fit):

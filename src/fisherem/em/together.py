@@ -86,15 +86,18 @@ class _Entry:
         return self.run.history[-1]["log_likelihood"]
 
 
-def run_together(runs: Sequence[Run], *, race: bool = False) -> list[Fit | Exception]:
+def run_together(runs: Sequence[Run], *, races: Sequence[Any] | None = None) -> list[Fit | Exception]:
     """The fit of each run, or the numerical error that it ended with.
 
-    In a `race` only the most likely fit is wanted: starts that have met another's partition, or that most others are
-    ahead of, are given up.
+    `races` names the race of each run. Of a race only the most likely fit is wanted: starts that have met another's
+    partition, or that most others are ahead of, are given up.
     """
     entries = [_Entry(run, run.steps()) for run in runs]
+    by_race: dict[Any, list[_Entry]] = {}
+    for entry, race in zip(entries, races or [], strict=races is not None):
+        by_race.setdefault(race, []).append(entry)
+    running = [_Race(some) for some in by_race.values() if len(some) > 1]
     rows = runs[0].problem.rows
-    next_look = _FIRST_LOOK
     with rows.threads():
         for entry in entries:
             entry.send(None)
@@ -103,12 +106,27 @@ def run_together(runs: Sequence[Run], *, race: bool = False) -> list[Fit | Excep
             same = [entry for entry in active if entry.kind == active[0].kind]
             for entry, found in zip(same, _done_together(rows, same), strict=True):
                 entry.send(found)
-            if race and min((len(e.run.history) for e in entries if e.wanted is not None), default=0) >= next_look:
-                _thin_out(rows, entries)
-                if share := _GO_ON.get(next_look):
-                    _drop_behind(entries, max(_LEAST_STARTS, math.ceil(share * len(entries))))
-                next_look += _LOOK_EVERY
+            for race in running:
+                race.look(rows)
     return [entry.ended for entry in entries]  # type: ignore[misc]
+
+
+@dataclass
+class _Race:
+    """Runs of which only the most likely one is wanted."""
+
+    entries: list[_Entry]
+    next_look: int = _FIRST_LOOK
+
+    def look(self, rows) -> None:
+        """Drop those that have met or fallen behind, when all have done as many iterations as the next look asks."""
+        going = [entry for entry in self.entries if entry.wanted is not None]
+        if min((len(entry.run.history) for entry in going), default=0) < self.next_look:
+            return
+        _thin_out(rows, self.entries)
+        if share := _GO_ON.get(self.next_look):
+            _drop_behind(self.entries, max(_LEAST_STARTS, math.ceil(share * len(self.entries))))
+        self.next_look += _LOOK_EVERY
 
 
 def _done_together(rows, entries: list[_Entry]) -> list[Any]:

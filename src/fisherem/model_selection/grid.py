@@ -17,7 +17,7 @@ from ..selection.criterion import Partition
 from .checkpoints import Store
 from .sparsity_path import PathPoint, sparsity_path
 
-__all__ = ["DENSE", "Outcome", "columns", "dense_cell", "dense_cells", "path_cell"]
+__all__ = ["DENSE", "Outcome", "columns", "dense_cells", "path_cell"]
 
 # The word for a fit without a penalty in the column `method`.
 DENSE = "dense"
@@ -107,13 +107,8 @@ def _without_rows(fit: Fit | None) -> Fit | None:
     return None if fit is None else replace(fit, states=[])
 
 
-def dense_cell(problem: Problem, store: Store, spec: Specification, starts) -> Outcome:
-    """Fisher-EM for one number of groups and one model, from shared starts."""
-    return dense_cells(problem, store, [spec], starts)[0]
-
-
 def dense_cells(problem: Problem, store: Store, specs: list[Specification], starts) -> list[Outcome]:
-    """The same for several models of one number of groups, side by side: each pass over the rows serves them all."""
+    """Fisher-EM for several models of one number of groups from shared starts: each pass over the rows serves all."""
     keys = [f"dense {spec.n_clusters} {_family(spec).model.name}" for spec in specs]
     done = {key: one for key, spec in zip(keys, specs, strict=True) if (one := store.get(key, _family(spec)))}
     todo = [(key, spec) for key, spec in zip(keys, specs, strict=True) if key not in done]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,10 +15,11 @@ from .._utils.parallel import run_tasks
 from ..em.dlm_family import DLMFamily, SparseSettings
 from ..em.multistart import FitError, Specification, starting_points
 from ..em.problem import Problem
+from ..em.together import shares_of
 from ..model.dlm import MODELS
 from ..rows.threads import n_threads
 from .checkpoints import Store
-from .grid import DENSE, Outcome, dense_cell, dense_cells, path_cell
+from .grid import DENSE, Outcome, dense_cells, path_cell
 
 __all__ = ["Grid", "best_index", "in_order", "outcomes_of"]
 
@@ -27,6 +29,8 @@ Cell = tuple[int, str]  # number of groups, name of the model
 # variables, which removes the noise of the others, decides between them. Kass & Raftery (1995) call a difference of 5
 # very strong; the dense criterion counts K d means where K p are used, so twice that is left open.
 _UNDECIDED = 10.0
+# Tasks for each worker process, at least: numbers of groups take times that differ.
+_TASKS_PER_JOB = 2
 
 
 @dataclass(frozen=True)
@@ -71,15 +75,22 @@ def _dense_outcomes(problem: Problem, grid: Grid, store: Store, jobs: int) -> It
     one_of = [next(s for (k, _), s in grid.specs.items() if k == K) for K in clusters]
     found = run_tasks(partial(starting_points, problem), [(spec,) for spec in one_of], jobs)
     starts = {clusters[i]: points for i, points in found}
-    if not problem.rows.portable:  # costly to read: the models of one number of groups share every pass
-        for K in clusters:
-            own = [cell for cell in grid.specs if cell[0] == K]
-            yield from zip(own, dense_cells(problem, store, [grid.specs[c] for c in own], starts[K]), strict=True)
-        return
-    cells = sorted(grid.specs, key=lambda cell: -cell[0])
-    tasks = [(grid.specs[cell], starts[cell[0]]) for cell in cells]
-    for i, outcome in run_tasks(partial(dense_cell, problem, store), tasks, jobs):
-        yield cells[i], outcome
+    cells = [some for K in clusters for some in _shared(problem, grid, K, len(starts[K]), jobs / len(clusters))]
+    tasks = [([grid.specs[cell] for cell in some], starts[some[0][0]]) for some in cells]
+    for i, outcomes in run_tasks(partial(dense_cells, problem, store), tasks, jobs):
+        yield from zip(cells[i], outcomes, strict=True)
+
+
+def _shared(problem: Problem, grid: Grid, K: int, n_starts: int, jobs: float) -> list[list[Cell]]:
+    """The models of one number of groups, in parts that share every pass over the rows.
+
+    There are as many of them as there is room for side by side, and fewer with many `jobs` (for each number of groups).
+    """
+    own = [cell for cell in grid.specs if cell[0] == K]
+    at_once = shares_of(problem, K, len(own) * n_starts) // n_starts
+    parts = math.ceil(_TASKS_PER_JOB * jobs) if problem.rows.portable else 1
+    size = max(1, min(at_once, math.ceil(len(own) / parts)))
+    return [own[i : i + size] for i in range(0, len(own), size)]
 
 
 def _sparse(spec: Specification, sparse: SparseSettings) -> Specification:
