@@ -28,6 +28,10 @@ __all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "fit_subs
 _ROUNDS = 10
 # All variables that differ settle faster, and what is wanted of them is a better partition, not a fixed point.
 _RELEVANT_ROUNDS = 5
+# The first round of a climb shows whether it is worth going on with, and needs no fixed point for that: with this many
+# iterations a search from some forty starts took three quarters of the time, and on nine kinds of tables with added
+# noise (five draws each) it kept the same partition but for two draws, one better and one worse.
+_FIRST_ITERATIONS = 10
 # With more variables than this and than a quarter of the rows the subset says nothing that all variables do not say.
 _MANY = 50
 
@@ -59,6 +63,8 @@ class Wanted:
     rank: int
     model: str
 
+    most: int | None = None  # iterations, at most
+
     def phase(self, problem: Problem, spec: Specification) -> Phase:
         """What is to be iterated."""
         assert isinstance(spec.family, DLMFamily)
@@ -66,12 +72,18 @@ class Wanted:
         family = replace(spec.family, model=MODELS[self.model], sparse=None, subset=Subset(self.support), d=d)
         return Phase("sparse", family)
 
+    def shortened(self, spec: Specification) -> Specification:
+        """The specification with no more iterations than are wanted."""
+        if self.most is None or self.most >= spec.settings.max_iter:
+            return spec
+        return replace(spec, settings=replace(spec.settings, max_iter=self.most))
+
 
 def fit_subset(problem: Problem, spec: Specification, wanted: Wanted) -> Fit | None:
     """Fisher-EM on some of the variables; None if it failed or lost a group."""
     states = problem.start_states(wanted.labels, spec.n_clusters)
     try:
-        fit = run_adapted(problem, states, spec, wanted.phase(problem, spec))
+        fit = run_adapted(problem, states, wanted.shortened(spec), wanted.phase(problem, spec))
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole else None
@@ -82,7 +94,8 @@ def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> 
     phases = [one.phase(problem, spec) for one in wanted]
     if len(wanted) < 2 or not all(can_share(problem, phase.family) for phase in phases):
         return [fit_subset(problem, spec, one) for one in wanted]
-    cells = [(one.labels, spec, phase) for one, phase in zip(wanted, phases, strict=True)]
+    specs = [one.shortened(spec) for one in wanted]
+    cells = [(one.labels, own, phase) for one, own, phase in zip(wanted, specs, phases, strict=True)]
     fits = list(side_by_side(problem, cells))
     return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]
 
@@ -180,7 +193,9 @@ class Climb(Rounds):
         same = self._last is not None and np.array_equal(support, self._last)
         self.ended = self._rounds > _RELEVANT_ROUNDS or not len(support) or too_many or same
         self._last = support
-        return None if self.ended else self._on(partition, support)
+        if self.ended:
+            return None
+        return replace(self._on(partition, support), most=_FIRST_ITERATIONS if self._rounds == 1 else None)
 
     def take(self, found: Candidate) -> None:
         """Whatever C says of it."""
