@@ -212,6 +212,7 @@ def _moments(rows: Rows) -> _Moments:
             trace = norms.sum() if rows.weights is None else norms[rows.weights > 0] @ rows.weights[rows.weights > 0]
         else:
             trace = np.trace(second.cross)
+            rows.learn_spreads(np.sqrt(np.diagonal(second.cross) / second.weight))
         mean_variance = float(trace / second.weight / rows.p)
     return _Moments(states, centre, constant, second, wide, mean_variance)
 

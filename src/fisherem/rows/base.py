@@ -90,6 +90,9 @@ class Rows(ABC):
         """Subtract this point (p) from the rows from now on."""
         self.centre = centre
 
+    def learn_spreads(self, spreads: np.ndarray) -> None:  # noqa: B027 (an engine may have no use for them)
+        """The columns' standard deviations (p) about the centre: an engine may centre later where that is small."""
+
     def everything(self) -> np.ndarray:
         """All rows, for data that are known to be small."""
         return self.take(np.arange(self.n))

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from .base import Rows
-from .blocks import Block, BlockState, buffer, quiet_overflow, run_several, tile_rows
+from .blocks import (
+    Block,
+    BlockState,
+    UncentredBlock,
+    buffer,
+    quiet_overflow,
+    run_several,
+    small_offset,
+    tile_rows,
+)
 from .threads import n_threads
 
 __all__ = ["ArrayRows"]
@@ -45,6 +54,7 @@ class ArrayRows(Rows):
         self.centre = np.zeros(self.p)
         self.n_threads = min(n_threads(n_jobs), len(self.slices))
         self._only: np.ndarray | None = None
+        self._uncentred = False
 
     def __getstate__(self):
         """Threads stay where they are: only the rows travel."""
@@ -54,9 +64,20 @@ class ArrayRows(Rows):
         """Subtract this point (p) from the rows from now on."""
         self.centre = centre
         self._only = None
+        self._uncentred = False
+
+    def learn_spreads(self, spreads: np.ndarray) -> None:
+        """Rows near 0 that fill several tiles are used as they are; those of one tile are centred once anyhow."""
+        in_place = isinstance(self.Y, np.ndarray) and self.Y.flags.c_contiguous and self.tile_rows < self.n
+        self._uncentred = in_place and small_offset(self.centre, spreads, self.dtype)
 
     def _block(self, span: slice) -> Block:
-        return Block(lambda i, j: self._centred(span.start + i, span.start + j), span.stop - span.start, self.tile_rows)
+        def centred(i: int, j: int) -> np.ndarray:
+            return self._centred(span.start + i, span.start + j)
+
+        if self._uncentred:
+            return UncentredBlock(self.Y[span], self.centre, centred, self.tile_rows)
+        return Block(centred, span.stop - span.start, self.tile_rows)
 
     def _centred(self, start: int, stop: int) -> np.ndarray:
         """Rows start..stop less the centre."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .base import ElsewhereRows
-from .blocks import access, block_of, visit_several
+from .blocks import access, block_of, small_offset, visit_several
 from .finite import check_finite
 from .spill import Kept, Spill
 from .threads import n_threads
@@ -45,6 +45,7 @@ class FileRows(ElsewhereRows):
         self.n, self.p = source.shape
         self.dtype, self.weights = source.dtype, weights
         self.centre = np.zeros(self.p)
+        self._uncentred = False
         self.n_threads = n_threads(n_jobs)
         self.block_bytes = self._block_bytes(memory)
         step = max(1, min(self.block_bytes // self._row_bytes, _MOST_BLOCK_ROWS))
@@ -53,6 +54,15 @@ class FileRows(ElsewhereRows):
         self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self.n_threads = min(self.n_threads, len(self.slices))
         self.spill = Spill(memory // _STATES_SHARE)
+
+    def recentre(self, centre: np.ndarray) -> None:
+        """Subtract this point (p) from the rows from now on."""
+        super().recentre(centre)
+        self._uncentred = False
+
+    def learn_spreads(self, spreads: np.ndarray) -> None:
+        """Rows near 0 are used as they are read."""
+        self._uncentred = small_offset(self.centre, spreads, self.dtype)
 
     @property
     def _n_buffers(self) -> int:
@@ -159,7 +169,7 @@ class FileRows(ElsewhereRows):
             span = self.slices[index]
             where = f", in block {index} (rows {span.start} to {span.stop - 1})"
             check_finite(raw, self.names, first=span.start, where=where)
-        block = None if raw is None else block_of(raw, self.centre)
+        block = None if raw is None else block_of(raw, self.centre, uncentred=self._uncentred)
         kept = [{name: _value(state.get(name)) for name in declared.reads} for state in states]
         results, written = visit_several(kernel, block, kept, args)
         for state, new in zip(states, written, strict=True):
