@@ -45,6 +45,10 @@ def _clusters(ctx, param, value):
 @click.option("--normalise/--no-normalise", default=None,
               help="Divide each pixel by its norm; by default where that brings out groups.")  # fmt: skip
 @click.option("--standardise", is_flag=True, help="Standardise the bands.")
+@click.option("--missing", type=Registered("tables.gaps:TREATMENTS", words=("auto",)), default="auto",
+              show_default=True,
+              help="Pixels without a value in some bands: model fits around them, drop-rows leaves out the pixels, "
+              "drop-columns the bands; auto is model where they are more than 1%.")  # fmt: skip
 @click.option("--min-size", metavar="SIZE", default="0", show_default=True,
               help="Fewest pixels of a group, such as 50 or 1%. A smaller one is dissolved: its pixels go to the most "
               "probable other group, and the model is fitted again with one group less.")  # fmt: skip
@@ -68,7 +72,7 @@ def _clusters(ctx, param, value):
 @quiet_option
 @friendly
 def segment(image, clusters, criterion, sparsity, model, method, bands, mask, spatial, normalise, standardise,
-            min_size, spread, truth, truth_variable, rgb, n_refits, variable, shape, seed, output, as_json,
+            missing, min_size, spread, truth, truth_variable, rgb, n_refits, variable, shape, seed, output, as_json,
             quiet):  # fmt: skip
     """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
     from .._utils.atomic import output_folder
@@ -83,7 +87,8 @@ def segment(image, clusters, criterion, sparsity, model, method, bands, mask, sp
     with output_folder(output) as new:
         found = run(
             cube, clusters, criterion=criterion, model=model, method=method, sparsity=sparsity, bands=bands, mask=mask,
-            normalise="auto" if normalise is None else normalise, standardise=standardise, random_state=seed,
+            normalise="auto" if normalise is None else normalise, standardise=standardise, missing=missing,
+            random_state=seed,
             progress=False if quiet or as_json else "auto", spread=spread, stability=n_refits, **options,
         )  # fmt: skip
         found.save(new)

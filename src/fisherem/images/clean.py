@@ -13,17 +13,25 @@ Standardising gives quiet bands the same weight as the others, and selects more 
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.ndimage import median_filter
 
+from ..tables.gaps import REFUSE
 from .cleaning_report import CleaningReport
 from .cube import Cube, Pixels
 from .read import read_mask
 from .units import parse_range
 
-__all__ = ["CLIP", "CleanPixels", "Cleaned", "clean"]
+__all__ = ["CLIP", "MISSING", "CleanPixels", "Cleaned", "clean"]
+
+# What is done about pixels that have values in some of the bands only: "model" keeps them, with NaN where they have no
+# value; "auto" does so where they are more than `_FEW_GAPS` of the pixels and the rows fit the memory.
+AUTO, MODEL, DROP_PIXELS, DROP_BANDS = "auto", "model", "drop-rows", "drop-columns"
+MISSING = (AUTO, MODEL, REFUSE, DROP_PIXELS, DROP_BANDS)
+_FEW_GAPS = 0.01
 
 # Values further than this many robust standard deviations from their band's median are pulled back to that limit.
 # Snow, shadow and glint lie within it on the scenes we have; the CRISM tile's spikes lie a thousand deviations out.
@@ -58,6 +66,7 @@ class CleanPixels:
         self.size = n * self.shape[1]
         self.dtype = pixels.dtype
         self.limits: tuple[np.ndarray, np.ndarray] | None = None
+        self.fill: tuple[float | None] | None = None  # the stored fill value, where gaps are kept: they become NaN
         self.factor: np.ndarray | None = None  # n: 1 / norm
         self.standard: tuple[np.ndarray, np.ndarray] | None = None  # p: mean and deviation
         self._buffers = threading.local()
@@ -82,13 +91,18 @@ class CleanPixels:
 
     def _read(self, key) -> np.ndarray:
         if self.index is None:
-            return self.pixels[key]
+            return self._values(key)
         wanted = self.index[key]
         first, last = (int(wanted[0]), int(wanted[-1])) if len(wanted) else (0, -1)
-        # a stretch with gaps: reading across them is cheaper than picking single pixels, until most are gaps
+        # a stretch with holes: reading across them is cheaper than picking single pixels, until most are holes
         if isinstance(key, slice) and last - first < 4 * len(wanted):
-            return self.pixels[first : last + 1][wanted - first]
-        return self.pixels[wanted]
+            return self._values(slice(first, last + 1))[wanted - first]
+        return self._values(wanted)
+
+    def _values(self, key) -> np.ndarray:
+        """Pixels `key` of the cube (m x bands), with NaN where they have no value."""
+        values = self.pixels[key]
+        return values if self.fill is None else np.where(_bad(self.pixels.raw(key), self.fill[0]), np.nan, values)
 
     def __getitem__(self, key) -> np.ndarray:
         if isinstance(key, (int, np.integer)):
@@ -132,7 +146,9 @@ class Cleaned:
     report: CleaningReport
 
 
-def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False) -> Cleaned:
+def clean(
+    cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False, missing=DROP_PIXELS
+) -> Cleaned:
     """Choose the pixels and bands to use, count the others, and make the rows (n x p) that are clustered.
 
     Parameters
@@ -142,7 +158,12 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
     clip : values further than this many robust standard deviations from the band's median are pulled back; None: none
     normalise : divide each pixel by its norm; or a function that says so when it is given the cleaned pixels
     standardise : give each band mean 0 and variance 1
+    missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
+        bands, "refuse" is an error, "model" keeps them with NaN in these bands, for a fit around them. "auto" is
+        "model" where more than 1% of the pixels have gaps and all rows fit the memory, else "drop-rows"
     """
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")
     report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2])
     use = np.ones(cube.shape[:2], bool) if cube.mask is None else cube.mask.copy()
     if mask is not None:
@@ -155,10 +176,12 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
         *limits, erratic = _limits(cube, use, chosen, float(clip))
         report.bands_erratic = tuple(int(j) for j in np.flatnonzero(erratic))
         chosen = chosen & ~erratic
-    chosen, use = _scan(cube, use, chosen, limits, report)
+    chosen, use = _scan(cube, use, chosen, limits, report, missing)
     kept = np.flatnonzero(chosen)
     index = None if use.all() else np.flatnonzero(use)
     rows = CleanPixels(cube.pixels, index, None if chosen.all() else kept)
+    if report.gap_pixels:
+        rows.fill = (cube.fill_value,)
     if report.clipped and limits is not None:
         scale = rows.dtype.type(cube.scale_factor)
         rows.limits = limits[0][kept].astype(rows.dtype) / scale, limits[1][kept].astype(rows.dtype) / scale
@@ -169,7 +192,7 @@ def clean(cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, stand
         _standardise(rows)
     report.standardised = standardise
     report.used_pixels, report.used_bands = rows.shape
-    made = rows if rows.size * rows.dtype.itemsize > _KEEP_BYTES else _in_memory(rows)
+    made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > _KEEP_BYTES else _in_memory(rows)
     return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report)
 
 
@@ -198,6 +221,12 @@ def _invalid(raw: np.ndarray, fill: float | None) -> tuple[np.ndarray, np.ndarra
     """Where the fill value is, and where NaN or infinity is (None for integers): bool arrays of the shape of `raw`."""
     is_fill = np.zeros(raw.shape, bool) if fill is None else raw == _stored(fill, raw.dtype)
     return is_fill, (~np.isfinite(raw) if raw.dtype.kind == "f" else None)
+
+
+def _bad(raw: np.ndarray, fill: float | None) -> np.ndarray:
+    """Where there is no value."""
+    is_fill, not_finite = _invalid(raw, fill)
+    return is_fill if not_finite is None else is_fill | not_finite
 
 
 def _stored(fill: float, dtype: np.dtype):
@@ -230,8 +259,7 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     middle, spread = np.full(cube.shape[2], np.nan), np.full(cube.shape[2], np.nan)
     for first, raw in cube.pixels.raw_bands(sample, max(1, _CHUNK // max(1, len(sample)))):
-        is_fill, not_finite = _invalid(raw, cube.fill_value)
-        bad = is_fill if not_finite is None else is_fill | not_finite
+        bad = _bad(raw, cube.fill_value)
         found = np.flatnonzero(~bad.all(axis=0))
         values, gaps = raw[:, found].astype(float), bad[:, found]
         if not values.size:
@@ -243,13 +271,19 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return middle, spread
 
 
-def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out bands without values or variation, and pixels with gaps: (bands, pixels) to use, as bool."""
+def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str) -> tuple[np.ndarray, np.ndarray]:
+    """Leave out bands without values or variation, and pixels with gaps or without values: (bands, pixels) to use."""
     found = _look(cube, use, chosen, limits)
-    empty = chosen & (found.gaps > _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank))
+    most = 0.0 if missing == DROP_BANDS else _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank)
+    empty = chosen & (found.gaps > most)
     if empty.any():
+        if empty[chosen].all():
+            raise ValueError("every band lacks values in some pixels: missing='model' keeps them all")
         report.bands_empty = tuple(int(j) for j in np.flatnonzero(empty))
         found = _look(cube, use, chosen := chosen & ~empty, limits)
+    if found.gaps[chosen].any() and _keeps_gaps(missing, found, int(use.sum()), int(chosen.sum())):
+        found = _look(cube, use, chosen, limits, keep=True)
+        report.gap_pixels, report.gap_cells = found.n_gappy, int(found.gaps[chosen].sum())
     report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
     report.dark_pixels, report.clipped = found.n_dark, found.n_clipped
     use = use & ~found.pixels
@@ -263,25 +297,43 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport) -> tuple[np.n
     return chosen, use
 
 
+def _keeps_gaps(missing: str, found: _Found, n: int, p: int) -> bool:
+    """Whether pixels with gaps are fitted around."""
+    if missing == REFUSE:
+        band = int(np.flatnonzero(found.gaps)[0])
+        raise ValueError(
+            f"{found.n_gappy} pixels have no value in some of the bands, the first of these bands is {band + 1}: "
+            "missing='model' fits around them, 'drop-rows' leaves these pixels out, 'drop-columns' the bands"
+        )
+    small = 8 * n * p <= _KEEP_BYTES
+    if missing == MODEL and not small:
+        raise ValueError(
+            f"{n} pixels x {p} bands are more than a fit around missing values holds in memory "
+            f"({_KEEP_BYTES // 2**20} MB): use a mask, fewer bands, or missing='drop-rows'"
+        )
+    return missing == MODEL or (missing == AUTO and small and found.n_gappy > _FEW_GAPS * n)
+
+
 @dataclass
 class _Found:
     pixels: np.ndarray  # bool n: a gap in some chosen band, or 0 in all
     gaps: np.ndarray  # per band: pixels that have other values but not this one
     varies: np.ndarray  # per band: more than one value among the pixels without gaps
     n_blank: int = 0  # pixels without any value
+    n_gappy: int = 0  # pixels with some
     n_fill: int = 0
     n_not_finite: int = 0
     n_dark: int = 0
     n_clipped: int = 0
 
 
-def _look(cube: Cube, use, chosen, limits) -> _Found:
-    """What one pass over the pixels finds."""
+def _look(cube: Cube, use, chosen, limits, keep: bool = False) -> _Found:
+    """What one pass over the pixels finds; with `keep` pixels that have some values are used."""
     n_all, p = cube.pixels.shape
     found = _Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
     low, high = (np.empty(0), np.empty(0)) if limits is None else (limits[0][columns], limits[1][columns])
-    first: np.ndarray | None = None
+    least, most = np.full((2, len(np.arange(p)[columns])), np.nan)
     step = max(1, _CHUNK // p)
     for start in range(0, n_all, step):
         here = np.flatnonzero(use[start : start + step])
@@ -292,52 +344,81 @@ def _look(cube: Cube, use, chosen, limits) -> _Found:
         dark = ~raw.any(axis=1)
         rows_bad = bad.any(axis=1) | dark
         if rows_bad.any():
-            with_fill = is_fill.any(axis=1)
             blank: np.ndarray = np.asarray(bad.all(axis=1))
+            if keep:
+                dark = ~(raw.astype(bool) & ~bad).any(axis=1) & ~blank
+                rows_bad = blank | dark
+            with_fill = is_fill.any(axis=1) & rows_bad
             found.pixels[start + here] = rows_bad
-            found.gaps[columns] += (bad & ~blank[:, None]).sum(axis=0)
+            found.gaps[columns] += (bad & ~(blank | dark)[:, None]).sum(axis=0)
             found.n_blank += int(blank.sum())
+            found.n_gappy += int((bad.any(axis=1) & ~blank & ~dark).sum())
             found.n_fill += int(with_fill.sum())
             found.n_dark += int((dark & ~with_fill).sum())
             found.n_not_finite += int((rows_bad & ~with_fill & ~dark).sum())
-            raw = raw[~rows_bad]
+            raw, bad = raw[~rows_bad], bad[~rows_bad]
         if not len(raw):
             continue
-        first = raw[0].copy() if first is None else first
-        lowest, highest = raw.min(axis=0), raw.max(axis=0)
-        found.varies[columns] |= (lowest != first) | (highest != first)
+        if keep and bad.any():
+            raw = np.where(bad, np.nan, raw.astype(float, copy=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a band without a value in this piece
+            lowest, highest = (np.nanmin(raw, axis=0), np.nanmax(raw, axis=0)) if keep else (raw.min(0), raw.max(0))
+        least, most = np.fmin(least, lowest), np.fmax(most, highest)
         if limits is not None:
             beyond = np.flatnonzero((lowest < low) | (highest > high))
             part = raw[:, beyond]
             found.n_clipped += int(np.count_nonzero((part < low[beyond]) | (part > high[beyond])))
+    found.varies[columns] = most > least
     return found
 
 
 def _normalise(rows: CleanPixels) -> None:
-    """Let every row be divided by its norm."""
+    """Let every row be divided by its norm: with gaps by the one that it would have with average values there."""
     norms = np.empty(len(rows), rows.dtype)
+    mean = _mean_squares(rows) if rows.fill is not None else None
     for part in rows.chunks():
         values = rows.reflectance(part)
-        norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
+        if mean is None:
+            norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
+        else:
+            observed = np.isfinite(values)
+            seen = np.where(observed, values, 0).astype(float)
+            norms[part] = np.sqrt(
+                (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
+            )
     norms[norms == 0] = 1  # nothing but constant bands had a value: the row stays 0
     rows.factor = 1 / norms
 
 
+def _mean_squares(rows: CleanPixels) -> np.ndarray:
+    """The mean square of each band among the pixels that have a value there (p)."""
+    sums, counts = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    for part in rows.chunks():
+        values = rows.reflectance(part).astype(float)
+        sums += np.nansum(values**2, axis=0)
+        counts += np.isfinite(values).sum(axis=0)
+    return sums / np.maximum(counts, 1)
+
+
 def _standardise(rows: CleanPixels) -> None:
-    total = np.zeros(rows.shape[1])
-    squares = np.zeros(rows.shape[1])
-    shift = rows[:1][0].astype(float)  # near the mean: the difference of squares then loses few digits
+    total, squares, counts = (np.zeros(rows.shape[1]) for _ in range(3))
+    shift = np.nan_to_num(rows[:1][0].astype(float))  # near the mean: the difference of squares then loses few digits
     for part in rows.chunks():
         values = rows[part] - shift
+        if rows.fill is not None:
+            counts -= np.isnan(values).sum(axis=0)
+            values = np.nan_to_num(values)
+        counts += len(values)
         total += values.sum(axis=0)
         squares += (values * values).sum(axis=0)
-    mean = total / len(rows)
-    deviation = np.sqrt(np.maximum(squares / len(rows) - mean**2, np.finfo(float).tiny))
+    mean = total / counts
+    deviation = np.sqrt(np.maximum(squares / counts - mean**2, np.finfo(float).tiny))
     rows.standard = (mean + shift).astype(rows.dtype), deviation.astype(rows.dtype)
 
 
 def _in_memory(rows: CleanPixels) -> np.ndarray:
-    made = np.empty(rows.shape, rows.dtype)
+    made = np.empty(rows.shape, rows.dtype if rows.fill is None else float)
     for part in rows.chunks():
         made[part] = rows[part]
     return made

@@ -22,6 +22,8 @@ class CleaningReport:
     bands_empty: tuple[int, ...] = ()  # without a value in most pixels
     bands_erratic: tuple[int, ...] = ()  # a broken detector: far more variation than the bands around it
     bands_constant: tuple[int, ...] = ()
+    gap_pixels: int = 0  # used, although they have no value in some of the bands that are used
+    gap_cells: int = 0  # how many values they lack
     clipped: int = 0  # single values pulled back to the limit
     normalised: bool = False
     standardised: bool = False
@@ -50,7 +52,12 @@ class CleaningReport:
 
     def done(self) -> list[str]:
         """What was done to the values that were used."""
-        table = [("each pixel divided by its norm", self.normalised), ("each band standardised", self.standardised)]
+        gaps = f"{self.gap_pixels} pixels lack {self.gap_cells} values: the model uses what is observed of them"
+        table = [
+            (gaps, self.gap_pixels),
+            ("each pixel divided by its norm", self.normalised),
+            ("each band standardised", self.standardised),
+        ]
         return [what for what, on in table if on]
 
     def __str__(self) -> str:

@@ -74,13 +74,25 @@ class Rule:
         """Those pixels as they are (n x p): read again rather than kept, as there may be many bands."""
         assert self.index is not None
         values = source.reflectance(self.index)
-        return np.array(values, values.dtype if values.size > LARGE else float)
+        return _filled(np.array(values, values.dtype if values.size > LARGE else float))
 
     def _ratio(self, values: np.ndarray) -> float:
         chosen, _, _ = distinct_rows(values, None)
         if len(chosen) <= self.n_clusters:
             return 0.0
         return beyond_chance(centred_rows(values, chosen), self.n_clusters, np.random.RandomState(self.seed))
+
+
+def _filled(values: np.ndarray) -> np.ndarray:
+    """Rows (m x p) with the mean spectrum, as bright as the row, in place of values that are missing: good enough to
+    compare representations."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    mean = np.where(missing, 0, values).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    seen = np.where(missing, 0, values)
+    brightness = seen @ mean / np.maximum((~missing) @ mean**2, np.finfo(float).tiny)
+    return np.where(missing, brightness[:, None] * mean, values)
 
 
 def divided(values: np.ndarray) -> np.ndarray:
@@ -105,7 +117,8 @@ def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -
             fitted = clone(estimator).set_params(n_jobs=1).fit(other(rule.sample(source)))
         except ValueError:
             return None
-    return np.concatenate([fitted.predict(other(source.reflectance(part).astype(float))) for part in source.chunks()])
+    parts = (_filled(source.reflectance(part).astype(float)) for part in source.chunks())
+    return np.concatenate([fitted.predict(other(values)) for values in parts])
 
 
 def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:

@@ -50,6 +50,7 @@ def segment(
     clip: float | None = CLIP,
     normalise: bool | str = "auto",
     standardise: bool = False,
+    missing: str = "auto",
     criterion: str = "auto",
     n_init: int = 1,
     random_state=0,
@@ -78,6 +79,9 @@ def segment(
         estimates it. It is what agreement of all neighbours adds to the log odds of a group
     neighbours : 4 or 8
     bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
+    missing : what is done about pixels that have no value in some of the bands (a dead detector): "model" fits around
+        them, "drop-rows" leaves out the pixels, "drop-columns" the bands, "refuse" is an error. "auto" is "model"
+        where more than 1% of the pixels have gaps and all fit the memory, else "drop-rows"
     normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
         other way gives where it differs much (`normalisation`)
     n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
@@ -105,7 +109,8 @@ def segment(
     with one_thread_each():
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
-            cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise},
+            cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
+                      "missing": missing},
             criterion=criterion, progress=progress, shaping=_Shaping(min_size, spread, known, rgb, stability),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
@@ -261,7 +266,12 @@ def _on_the_map(
 def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:
     """out[k, b] = sum_i t[k, i] value[i, b] / sum_i t[k, i], before any normalisation."""
     sums = np.zeros((len(posteriors), len(cleaned.bands)))
+    weights = np.zeros_like(sums) if cleaned.report.gap_pixels else posteriors.sum(axis=1, keepdims=True)
     for part in cleaned.source.chunks():
-        values = cleaned.source.reflectance(part)
-        sums += posteriors[:, part].astype(values.dtype) @ values
-    return sums / posteriors.sum(axis=1, keepdims=True)
+        values, own = cleaned.source.reflectance(part), posteriors[:, part]
+        if cleaned.report.gap_pixels:  # of the values that are there
+            observed = np.isfinite(values)
+            weights += own @ observed
+            values = np.where(observed, values, 0)
+        sums += own.astype(values.dtype) @ values
+    return sums / weights
