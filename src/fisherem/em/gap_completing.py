@@ -31,8 +31,9 @@ __all__ = ["Gaps", "Observed", "complete_first", "complete_with", "conditional_o
 _ENOUGH = 0.9
 # Completions need no more: iterations end when the log-likelihood per row rises by less than this, or after so many.
 _TOLERANCE, _MOST_ITERATIONS = 1e-2, 20
-# An alternation looks at the same partition two or three times in a row.
-_MOST_SEEN = 3
+# An alternation looks at the same partition two or three times in a row, and a dozen of them may go side by side: so
+# many completions are kept, or as many as fit 64 MB, but at least three.
+_MOST_SEEN, _SEEN_BYTES = 32, 2**26
 # Variances below this share of the mean are rounding.
 _LEAST_REST = 1e-6
 
@@ -167,7 +168,8 @@ def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
         completed, correction = gaps.observed.completed(posteriors)
         ridge, given = scatter.ridge / scatter.mean_variance, problem.given
         again = prepare(completed, given.weights, ridge=ridge, n_jobs=given.n_threads, correction=correction)
-        while len(gaps.seen) >= _MOST_SEEN:
+        most = max(3, min(_MOST_SEEN, _SEEN_BYTES // max(completed.nbytes, 1)))
+        while len(gaps.seen) >= most:
             del gaps.seen[next(iter(gaps.seen))]
         gaps.seen[key] = replace(again, unit=problem.unit)
     return gaps.seen[key]

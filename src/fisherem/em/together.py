@@ -40,8 +40,12 @@ _SAME_PARTITION, _SAME_LIKELIHOOD = 0.999, 0.01
 
 
 def can_share(problem: Problem, family: Family) -> bool:
-    """Whether runs on these rows can share passes: a prior over the rows and missing cells have passes of their own."""
-    return problem.prior is None and problem.gaps is None and family.rounds == 1
+    """Whether runs on these rows can share passes: a prior over the rows has passes of its own.
+
+    So have missing cells, unless they are completed.
+    """
+    whole = problem.gaps is None or not problem.gaps.exact
+    return problem.prior is None and whole and family.rounds == 1
 
 
 def shares_of(problem: Problem, n_clusters: int, n_runs: int) -> int:
