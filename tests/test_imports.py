@@ -53,8 +53,8 @@ INSIDE = {
         "dask_table", "sparse_table", "scaling", "transposing", "opening", "checking",
     ],
     "estimators": [
-        "gap_rows", "column_scales", "fitting", "pipelines", "describing", "selected", "prediction", "missing",
-        "fisher_em", "sparse_fisher_em", "factor_fitting", "factor_mixture", "bayesian",
+        "gap_rows", "settling", "column_scales", "fitting", "pipelines", "describing", "selected", "prediction",
+        "missing", "fisher_em", "sparse_fisher_em", "factor_fitting", "factor_mixture", "bayesian",
     ],
     "rivals": [
         "base", "sparse_kmeans", "shapes", "mixtures", "subsets", "regressions", "stepwise", "clustvarsel",

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.em.gap_completing import complete_first, exact
+from fisherem.em.gap_completing import Observed, complete_first, exact
 from fisherem.em.loop import run
+from fisherem.estimators import settling
 from fisherem.estimators.fitting import specification
 from fisherem.model_selection.scoring import accuracy
 from fisherem.tables.scaling import in_unit
@@ -163,3 +165,40 @@ def test_a_constant_column_stays_constant(gappy):
 def test_a_power_transformation_takes_no_gaps(gappy):
     with pytest.raises(ValueError, match="takes no missing values yet"):
         FisherEM(3, transformation="power").fit(gappy)
+
+
+def test_neighbours_complete_rows_as_written_out(gappy):
+    """Five nearest by the cells that two rows share; equal rows count once, those of no weight not at all."""
+    table = np.asarray(gappy, float)[:40]
+    weights = np.r_[np.ones(35), np.zeros(5)]
+    twice = np.vstack([table, table[:10]])
+    observed = Observed.of(table, weights)
+    found = observed.by_neighbours()
+    assert not np.isnan(found).any()
+    seen = ~np.isnan(table)
+    np.testing.assert_array_equal(found[seen], table[seen])
+    z = (table - observed.centre) / observed.scales
+    for i, j in zip(*np.nonzero(~seen), strict=True):
+        both = [seen[i] & seen[k] for k in range(35)]
+        far = [
+            np.inf if k == i or not seen[k, j] or not both[k].any()
+            else ((z[i] - z[k])[both[k]] ** 2).sum() * len(z[i]) / both[k].sum()
+            for k in range(35)
+        ]  # fmt: skip
+        expected = z[np.argsort(far)[:5], j].mean() * observed.scales[j] + observed.centre[j]
+        np.testing.assert_allclose(found[i, j], expected, rtol=1e-9)
+    again = Observed.of(twice, np.r_[weights, np.ones(10)])
+    again = replace(again, centre=observed.centre, scales=observed.scales).by_neighbours()
+    np.testing.assert_allclose(again[:40], found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [FisherEM, SparseFisherEM])
+def test_groups_that_neighbours_show_are_taken_where_c_prefers_them(cls, monkeypatch):
+    """Breast cancer with gaps: the fit from there has the larger C, and is the one that comes back."""
+    X, _ = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X[np.random.default_rng(11).random(X.shape) < 0.2] = np.nan
+    both = cls(2, random_state=0).fit(X)
+    monkeypatch.setattr(settling, "MOST_FOR_NEIGHBOURS", 0)
+    alone = cls(2, random_state=0).fit(X)
+    assert both.c_ >= alone.c_

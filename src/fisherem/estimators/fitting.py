@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._utils.wording import column_name, group_name, listed
-from ..em.dlm_family import DLMFamily
 from ..em.f_step.step import FStep
 from ..em.gap_completing import exact
 from ..em.loop import Fit
@@ -20,9 +19,7 @@ from ..em.problem import Problem, prepare
 from ..em.stopping import StopKind
 from ..model.criteria import CRITERIA, bic
 from ..model.dlm import AUTO
-from ..selection.automatic import fit_automatic, fit_dense
 from ..selection.criterion import Partition
-from ..selection.noise import with_factors
 from ..selection.powers import Powers, total_log_slope
 from ..selection.roles import roles_table
 from ..selection.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
@@ -30,7 +27,8 @@ from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
 from .column_scales import warn_of_large_columns
-from .gap_rows import NO_POWERS, check_gaps, completed, fit_exact, log_jacobian
+from .gap_rows import NO_POWERS, check_gaps, completed, log_jacobian
+from .settling import settled_fit
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "Fitted", "adopt", "check_parameters", "fit_rows",
@@ -129,15 +127,15 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
         if estimator.scale == RAW:
             warn_of_large_columns(raw, getattr(estimator, "feature_names_in_", None))
         if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
-            return Fitted(*_chosen(raw, spec, estimator))
+            return Fitted(*settled_fit(raw, spec, estimator))
         scales = standard_deviations(raw) * raw.unit
         equal = prepared(scales)
         with equal.rows.closed_on_error():
-            standardised = Fitted(*_chosen(equal, spec, estimator), scales)
+            standardised = Fitted(*settled_fit(equal, spec, estimator), scales)
         if estimator.scale == STANDARDISE:
             raw.rows.close()
             return standardised
-        return _better_scale(Fitted(*_chosen(raw, spec, estimator)), standardised, spec)
+        return _better_scale(Fitted(*settled_fit(raw, spec, estimator)), standardised, spec)
 
 
 def _fit_bent(estimator, table, weights, prior) -> Fitted:
@@ -221,20 +219,6 @@ def _better_scale(raw: Fitted, standardised: Fitted, spec: Specification) -> Fit
     records = [record | {"kept": i == kept} for i, record in enumerate(records)]
     (raw if kept else standardised).problem.rows.close()
     return replace((raw, standardised)[kept], choice=records)
-
-
-def _chosen(problem: Problem, spec: Specification, estimator) -> tuple[Problem, Chosen]:
-    """The fit of a given model, or of the one that is chosen for model="auto", with the factors of its noise.
-
-    With missing cells that is settled on the completed rows, and the fit goes on from there on the observed cells: the
-    problem that comes back has an E-step for these.
-    """
-    family = spec.family
-    assert isinstance(family, DLMFamily)
-    automatic = family.sparse is not None and family.sparse.sparsity is None
-    chosen = (fit_automatic if automatic else fit_dense)(problem, spec, estimator.model)
-    chosen = with_factors(problem, spec, chosen, estimator.noise_factors)
-    return (problem, chosen) if problem.gaps is None else fit_exact(problem, spec, chosen, estimator.noise_factors)
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:

@@ -1,0 +1,83 @@
+"""From prepared rows to the fit of an estimator: groups, model, variables and noise, then the observed cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..em.dlm_family import DLMFamily
+from ..em.model_choice import Chosen
+from ..em.multistart import FitError, Specification
+from ..em.problem import Problem, prepare
+from ..selection.automatic import fit_automatic, fit_dense
+from ..selection.criterion import Partition, partition_value
+from ..selection.noise import with_factors
+from ..selection.pool import same_partition
+from .gap_rows import fit_exact
+
+__all__ = ["settled_fit"]
+
+# Up to this many rows nearest neighbours are asked for groups, too: the distances of all pairs cost n^2 p, and the fit
+# from there as much as another fit. At 20% missing (four draws) that raised the accuracy on breast cancer from 0.945 to
+# 0.957 (dense) and from 0.944 to 0.953 (sparse).
+MOST_FOR_NEIGHBOURS = 1000
+# What C must gain, in nats: rounding must not decide.
+_LEAST_GAIN = 0.1
+
+
+def settled_fit(problem: Problem, spec: Specification, estimator) -> tuple[Problem, Chosen]:
+    """The fit of a given model, or of the one that is chosen for model="auto", with the factors of its noise.
+
+    With missing cells that is settled on the completed rows, and the fit goes on from there on the observed cells: the
+    problem that comes back has an E-step for these.
+    """
+    chosen = _settled(problem, spec, estimator)
+    if problem.gaps is None:
+        return problem, chosen
+    own = fit_exact(problem, spec, chosen, estimator.noise_factors)
+    return _or_by_neighbours(problem, spec, estimator, own)
+
+
+def _settled(problem: Problem, spec: Specification, estimator) -> Chosen:
+    """Groups, model, variables and factors of the noise, from the rows as they are or as they were completed."""
+    family = spec.family
+    assert isinstance(family, DLMFamily)
+    automatic = family.sparse is not None and family.sparse.sparsity is None
+    chosen = (fit_automatic if automatic else fit_dense)(problem, spec, estimator.model)
+    return with_factors(problem, spec, chosen, estimator.noise_factors)
+
+
+def _or_by_neighbours(
+    problem: Problem, spec: Specification, estimator, own: tuple[Problem, Chosen]
+) -> tuple[Problem, Chosen]:
+    """The fit, or one from the groups that rows completed by their nearest neighbours show, where C prefers those.
+
+    A table that is completed as one group hides some of what separates its groups; neighbours are mostly of one group.
+    The likelihood does not judge between distant partitions, C does.
+    """
+    K, gaps = spec.n_clusters, problem.gaps
+    if K == 1 or not isinstance(spec.init, str) or problem.prior is not None or problem.rows.n > MOST_FOR_NEIGHBOURS:
+        return own
+
+    def labels(problem: Problem, chosen: Chosen) -> np.ndarray:
+        return problem.rows.gather(chosen.fit.states, "labels")
+
+    def value(problem: Problem, chosen: Chosen) -> float:
+        axes, partition = chosen.fit.solution.axes, Partition.of_labels(problem, labels(problem, chosen), K)
+        support = np.arange(problem.p) if axes.sparse is None else np.flatnonzero(axes.sparse.any(axis=1))
+        return partition_value(partition, support)
+
+    weights, options = problem.given.weights, {"ridge": estimator.ridge, "n_jobs": estimator.n_jobs}
+    try:
+        filled = prepare(gaps.observed.by_neighbours(), weights, **options)
+        start = labels(filled, _settled(filled, spec, estimator))
+        if same_partition(start, [labels(*own)]):
+            return own
+        again = replace(spec, init=start, first_start=False)
+        other = fit_exact(problem, again, _settled(problem, again, estimator), estimator.noise_factors)
+    except FitError:
+        return own
+    if not other[1].fit.whole or same_partition(labels(*other), [labels(*own)]):
+        return own
+    return other if value(*other) > value(*own) + _LEAST_GAIN else own
