@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from .together import NUMERICAL_ERRORS, can_share, run_together, shares_of
 
 __all__ = [
     "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
-    "fits_from", "further_rounds", "is_better", "joined", "run_adapted", "side_by_side", "starting_points",
+    "fits_from", "is_better", "joined", "run_adapted", "side_by_side", "starting_points",
 ]  # fmt: skip
 
 # Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
@@ -105,10 +105,12 @@ def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
     return problem.states_of(start if start.states else restore(problem, start), "posteriors")
 
 
-def continue_from(problem: Problem, start: Any, spec: Specification, phase: Phase, rounds: int | None = None) -> Fit:
+def continue_from(
+    problem: Problem, start: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
     """One phase from a starting point or from a fit's posteriors, whose history goes on."""
     before = start.history if isinstance(start, Fit) else []
-    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, rounds)
+    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, refused)
     fit.history = joined(before, fit.history)
     return fit
 
@@ -118,25 +120,25 @@ def joined(before: list[dict], after: list[dict]) -> list[dict]:
     return before + [{**record, "iteration": record["iteration"] + len(before)} for record in after]
 
 
-def run_adapted(problem: Problem, states: Any, spec: Specification, phase: Phase, rounds: int | None = None) -> Fit:
+def run_adapted(
+    problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
     """Iterate a phase from the posteriors in the states, with what they ask the family for.
 
-    A family that has more rounds (the metric of its noise comes from a partition) goes through these, too, or through
-    as many as are given.
+    A family that has more rounds (the metric of its noise comes from a partition) is adapted again to what the last
+    one led to, while that is more likely and not refused.
     """
-    fit = run(*_adapted(phase.family, problem, states), spec.settings, phase=phase.name)
-    return further_rounds(problem, fit, spec, phase, (phase.family.rounds if rounds is None else rounds) - 1)
-
-
-def further_rounds(problem: Problem, fit: Fit, spec: Specification, phase: Phase, rounds: int | None = None) -> Fit:
-    """The fit after the family has been adapted again to what it led to, while that is more likely."""
     settings, family = spec.settings, phase.family
-    for _ in range(family.rounds - 1 if rounds is None else rounds):
-        if not fit.whole:
+    fit = run(*_adapted(family, problem, states), settings, phase=phase.name)
+    for _ in range(family.rounds - 1):
+        if not fit.whole or (refused is not None and refused(fit)):
             break
-        states = problem.states_of(fit, "posteriors", "log_prior")
         try:
-            again = run(*_adapted(family, problem, states), settings, phase=phase.name)
+            again = run(
+                *_adapted(family, problem, problem.states_of(fit, "posteriors", "log_prior")),
+                settings,
+                phase=phase.name,
+            )
         except NUMERICAL_ERRORS:
             break
         better = again.whole and again.log_likelihood > fit.log_likelihood

@@ -2,8 +2,7 @@
 
 The fit without factors comes first. BIC at its partition says how many factors its noise has (the eigenvalues of the
 covariance within the groups tell it for every number at once), the fit with them goes on from there, and its own
-partition is asked again until it names a number that has been fitted. Numbers are compared after one round of their
-metric; only the one that is kept goes on to the end. Started in the metric of the total covariance
+partition is asked again until it names a number that has been fitted. Started in the metric of the total covariance
 instead, factors may remove the groups themselves. BIC does not arbitrate between distant partitions, where margins
 that are not Gaussian decide more than the groups do: there C(K, S), which any covariance within the groups leaves
 unchanged, must agree.
@@ -11,6 +10,7 @@ unchanged, must agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from ..em.dlm_family import DLMFamily, Means, Subset
 from ..em.family import Phase
 from ..em.loop import Fit
 from ..em.model_choice import Chosen, sample_problem
-from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from, further_rounds
+from ..em.multistart import NUMERICAL_ERRORS, Specification, continue_from
 from ..em.noise_metric import factor_numbers, factor_values, fewest_factors
 from ..em.problem import Problem
 from ..em.starts import distinct_rows, is_large
@@ -79,20 +79,20 @@ def fit_with_factors(
     start: Fit,
     m: int,
     name: str = "noise",
-    rounds: int | None = None,
+    refused: Callable[[Fit], bool] | None = None,
 ) -> Fit | None:
     """The fit with m factors, with the model, axes and variables that were chosen, from another fit's partition.
 
-    None if it failed or lost a group. `name` is what the history calls the phase; `rounds` of the metric, at most.
+    None if it failed, lost a group or was refused. `name` is what the history calls the phase.
     """
     phase = Phase(name, _family(problem, spec, chosen, m))
     start = replace(start, history=chosen.fit.history)
     try:
         with problem.rows.threads():
-            fit = continue_from(problem, start, spec, phase, rounds)
+            fit = continue_from(problem, start, spec, phase, refused)
     except NUMERICAL_ERRORS:
         return None
-    return fit if fit.whole else None
+    return fit if fit.whole and not (refused is not None and refused(fit)) else None
 
 
 def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
@@ -112,20 +112,21 @@ def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int,
 
 def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
     """(number of factors, a record of each): what BIC names at a partition is fitted, until it names no other."""
-    judged = _Judge(problem, spec, chosen)
+    assert isinstance(spec.family, DLMFamily)
+    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit, chosen.fit)
     first = values = judged.values(chosen.fit)
-    found: dict[int, dict] = {0: judged.record(chosen.fit, 0)}
+    found: dict[int, dict] = {0: _record(problem, spec, chosen, chosen.fit, 0)}
     refused: set[int] = set()
-    settled, start, best = {0}, chosen.fit, 0
+    start, best = chosen.fit, 0
     while new := [m for m in _named(values) if m not in found and m not in refused]:
         for m in new:
-            _take(found, refused, judged, m, fit_with_factors(problem, spec, chosen, start, m, rounds=1))
-        while (best := fewest_factors({m: found[m]["bic"] for m in sorted(found)})) not in settled:
-            settled.add(best)
-            phase = Phase("noise", _family(problem, spec, chosen, best))
-            with problem.rows.threads():
-                fit = further_rounds(problem, found[best]["fit"], spec, phase)
-            _take(found, refused, judged, best, fit)
+            # a partition that is refused after the first round of its metric is not looked at any further
+            fit = fit_with_factors(problem, spec, chosen, start, m, refused=judged.worse)
+            if fit is None:
+                refused.add(m)
+            else:
+                found[m] = _record(problem, spec, chosen, fit, m)
+        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
         # the start decides: the partition that these factors led to has its say about their number, too
         start = found[best]["fit"]
         values = judged.values(start)
@@ -138,15 +139,6 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
     return best, records
 
 
-def _take(found: dict[int, dict], refused: set[int], judged: _Judge, m: int, fit: Fit | None) -> None:
-    """Put the fit with m factors among those that are compared, unless its partition is refused."""
-    if fit is None or judged.worse(fit):
-        found.pop(m, None)
-        refused.add(m)
-    else:
-        found[m] = judged.record(fit, m)
-
-
 def _named(values: dict[int, float]) -> list[int]:
     """The number of factors that BIC names, and the next smaller one.
 
@@ -156,21 +148,18 @@ def _named(values: dict[int, float]) -> list[int]:
     return [m for m in values if m <= best][-2:]
 
 
+def _record(problem: Problem, spec: Specification, chosen: Chosen, fit: Fit, m: int) -> dict:
+    parameters = _family(problem, spec, chosen, m).n_parameters(fit.solution, problem.p)
+    value = float(bic(fit.log_likelihood, parameters, problem.weight))
+    return {"log_likelihood": fit.log_likelihood, "n_parameters": parameters, "bic": value, "fit": fit}
+
+
 class _Judge:
-    """What fits with factors are worth, and whether their partition may take the place of the first one's."""
+    """Whether the partition of another fit may take the place of the first one's."""
 
-    def __init__(self, problem: Problem, spec: Specification, chosen: Chosen):
-        assert isinstance(spec.family, DLMFamily)
-        self.problem, self.spec, self.chosen, self.n_clusters = problem, spec, chosen, spec.n_clusters
-        self.floor = spec.family.variance_floor * problem.floor_unit
-        self.first = self.labels(chosen.fit)
-
-    def record(self, fit: Fit, m: int) -> dict:
-        """The likelihood and BIC of a fit with m factors."""
-        problem = self.problem
-        parameters = _family(problem, self.spec, self.chosen, m).n_parameters(fit.solution, problem.p)
-        value = float(bic(fit.log_likelihood, parameters, problem.weight))
-        return {"log_likelihood": fit.log_likelihood, "n_parameters": parameters, "bic": value, "fit": fit}
+    def __init__(self, problem: Problem, n_clusters: int, floor: float, first: Fit):
+        self.problem, self.n_clusters, self.floor = problem, n_clusters, floor
+        self.first = self.labels(first)
 
     def labels(self, fit: Fit) -> np.ndarray:
         return self.problem.rows.gather(fit.states, "labels")
