@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._utils.agreement import adjusted_rand
 from ..em.dlm_family import DLMFamily
 from ..em.model_choice import Chosen
 from ..em.multistart import FitError, Specification
@@ -13,7 +14,6 @@ from ..em.problem import Problem, prepare
 from ..selection.automatic import fit_automatic, fit_dense
 from ..selection.criterion import Partition, partition_value
 from ..selection.noise import with_factors
-from ..selection.pool import same_partition
 from .gap_rows import fit_exact
 
 __all__ = ["settled_fit"]
@@ -24,6 +24,8 @@ __all__ = ["settled_fit"]
 MOST_FOR_NEIGHBOURS = 1000
 # What C must gain, in nats: rounding must not decide.
 _LEAST_GAIN = 0.1
+# Partitions that agree by this (adjusted Rand index) are one.
+_SAME = 1 - 1e-9
 
 
 def settled_fit(problem: Problem, spec: Specification, estimator) -> tuple[Problem, Chosen]:
@@ -72,12 +74,12 @@ def _or_by_neighbours(
     try:
         filled = prepare(gaps.observed.by_neighbours(), weights, **options)
         start = labels(filled, _settled(filled, spec, estimator))
-        if same_partition(start, [labels(*own)]):
+        if adjusted_rand(start, labels(*own)) > _SAME:
             return own
         again = replace(spec, init=start, first_start=False)
         other = fit_exact(problem, again, _settled(problem, again, estimator), estimator.noise_factors)
     except FitError:
         return own
-    if not other[1].fit.whole or same_partition(labels(*other), [labels(*own)]):
+    if not other[1].fit.whole or adjusted_rand(labels(*other), labels(*own)) > _SAME:
         return own
     return other if value(*other) > value(*own) + _LEAST_GAIN else own
