@@ -79,7 +79,8 @@ INSIDE = {
     "reports.figures": ["frame", "boxes", "criterion", "heat", "path", "profile"],
     "images": [
         "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "colours", "truth", "cleaning_report",
-        "clean", "normalising", "sample_stability", "spreading", "grouping", "write", "segmentation", "segment",
+        "clean_pixels", "clean", "normalising", "sample_stability", "spreading", "grouping", "write", "segmentation",
+        "segment",
     ],
     "experiments": [
         "paper", "plan", "records", "jobs", "methods", "protocols", "written", "reading", "table1", "models", "table2",

@@ -160,7 +160,7 @@ def test_limits_do_not_depend_on_how_many_bands_are_looked_at_together(plain, mo
     array[2, 3, 4], array[5, 5, :3], array[:, :, 9] = 40.0, np.nan, -1.0
     expected = clean(as_cube(array, fill_value=-1.0))
     assert expected.report.clipped
-    monkeypatch.setattr(cleaning, "_CHUNK", 500)
+    monkeypatch.setattr(cleaning, "CHUNK", 500)
     found = clean(as_cube(array, fill_value=-1.0))
     np.testing.assert_array_equal(found.rows, expected.rows)
     assert found.report == expected.report

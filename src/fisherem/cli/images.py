@@ -48,7 +48,7 @@ def _clusters(ctx, param, value):
 @click.option("--missing", type=Registered("tables.gaps:TREATMENTS", words=("auto",)), default="auto",
               show_default=True,
               help="Pixels without a value in some bands: model fits around them, drop-rows leaves out the pixels, "
-              "drop-columns the bands; auto is model where they are more than 1%.")  # fmt: skip
+              "drop-columns the bands; auto is model where they are more than 5%.")  # fmt: skip
 @click.option("--min-size", metavar="SIZE", default="0", show_default=True,
               help="Fewest pixels of a group, such as 50 or 1%. A smaller one is dissolved: its pixels go to the most "
               "probable other group, and the model is fitted again with one group less.")  # fmt: skip

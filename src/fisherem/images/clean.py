@@ -12,7 +12,6 @@ Standardising gives quiet bands the same weight as the others, and selects more 
 
 from __future__ import annotations
 
-import threading
 import warnings
 from dataclasses import dataclass, field
 
@@ -20,8 +19,9 @@ import numpy as np
 from scipy.ndimage import median_filter
 
 from ..tables.gaps import REFUSE
+from .clean_pixels import CHUNK, CleanPixels, invalid, without_value
 from .cleaning_report import CleaningReport
-from .cube import Cube, Pixels
+from .cube import Cube
 from .read import read_mask
 from .units import parse_range
 
@@ -31,7 +31,7 @@ __all__ = ["CLIP", "MISSING", "CleanPixels", "Cleaned", "clean"]
 # value; "auto" does so where they are more than `_FEW_GAPS` of the pixels and the rows fit the memory.
 AUTO, MODEL, DROP_PIXELS, DROP_BANDS = "auto", "model", "drop-rows", "drop-columns"
 MISSING = (AUTO, MODEL, REFUSE, DROP_PIXELS, DROP_BANDS)
-_FEW_GAPS = 0.01
+_FEW_GAPS = 0.05
 
 # Values further than this many robust standard deviations from their band's median are pulled back to that limit.
 # Snow, shadow and glint lie within it on the scenes we have; the CRISM tile's spikes lie a thousand deviations out.
@@ -44,91 +44,8 @@ _SAMPLE = 2000
 _ERRATIC, _WINDOW = 10.0, 11
 # A band without a value in more than this share of the pixels goes; otherwise each of its gaps costs a pixel.
 _EMPTY_BAND = 0.5
-# Values read at a time.
-_CHUNK = 2**20
 # Cleaned rows up to this size are made once and kept; larger ones are made from the file again whenever they are read.
 _KEEP_BYTES = 2**28
-
-
-class CleanPixels:
-    """The n x p rows that are clustered, made from the cube's pixels when they are read (see `ArrayRows`).
-
-    A slice is valid until the same thread reads the next one: new memory for every slice would cost more than the
-    arithmetic.
-    """
-
-    ndim = 2
-
-    def __init__(self, pixels: Pixels, index: np.ndarray | None, bands: np.ndarray | None):
-        self.pixels, self.index, self.bands = pixels, index, bands  # None: all
-        n = len(pixels) if index is None else len(index)
-        self.shape = (n, pixels.shape[1] if bands is None else len(bands))
-        self.size = n * self.shape[1]
-        self.dtype = pixels.dtype
-        self.limits: tuple[np.ndarray, np.ndarray] | None = None
-        self.fill: tuple[float | None] | None = None  # the stored fill value, where gaps are kept: they become NaN
-        self.factor: np.ndarray | None = None  # n: 1 / norm
-        self.standard: tuple[np.ndarray, np.ndarray] | None = None  # p: mean and deviation
-        self._buffers = threading.local()
-
-    def __getstate__(self):
-        """Everything but the threads' buffers."""
-        return {k: v for k, v in self.__dict__.items() if k != "_buffers"}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self._buffers = threading.local()
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def reflectance(self, key) -> np.ndarray:
-        """Rows `key` of the chosen pixels and bands (m x p), clipped, but neither normalised nor standardised."""
-        values = self._read(key)
-        if self.bands is not None:
-            values = values[:, self.bands]
-        return values if self.limits is None else np.clip(values, *self.limits)
-
-    def _read(self, key) -> np.ndarray:
-        if self.index is None:
-            return self._values(key)
-        wanted = self.index[key]
-        first, last = (int(wanted[0]), int(wanted[-1])) if len(wanted) else (0, -1)
-        # a stretch with holes: reading across them is cheaper than picking single pixels, until most are holes
-        if isinstance(key, slice) and last - first < 4 * len(wanted):
-            return self._values(slice(first, last + 1))[wanted - first]
-        return self._values(wanted)
-
-    def _values(self, key) -> np.ndarray:
-        """Pixels `key` of the cube (m x bands), with NaN where they have no value."""
-        values = self.pixels[key]
-        return values if self.fill is None else np.where(_bad(self.pixels.raw(key), self.fill[0]), np.nan, values)
-
-    def __getitem__(self, key) -> np.ndarray:
-        if isinstance(key, (int, np.integer)):
-            return self[int(key) : int(key) + 1][0].copy()
-        values = self.reflectance(key)
-        if self.factor is None and self.standard is None:
-            return values
-        made = self._buffer(len(values)) if isinstance(key, slice) else np.empty(values.shape, self.dtype)
-        if self.factor is not None:
-            values = np.multiply(values, self.factor[key, None], out=made)
-        if self.standard is not None:
-            values = np.subtract(values, self.standard[0], out=made)
-            values /= self.standard[1]
-        return values
-
-    def _buffer(self, n: int) -> np.ndarray:
-        """n rows of this thread's memory."""
-        buffer = getattr(self._buffers, "array", None)
-        if buffer is None or len(buffer) < n:
-            buffer = self._buffers.array = np.empty((n, self.shape[1]), self.dtype)
-        return buffer[:n]
-
-    def chunks(self):
-        """Slices that together cover all rows."""
-        step = max(1, _CHUNK // self.pixels.shape[1])
-        return (slice(i, min(i + step, len(self))) for i in range(0, len(self), step))
 
 
 @dataclass(frozen=True)
@@ -160,7 +77,7 @@ def clean(
     standardise : give each band mean 0 and variance 1
     missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
         bands, "refuse" is an error, "model" keeps them with NaN in these bands, for a fit around them. "auto" is
-        "model" where more than 1% of the pixels have gaps and all rows fit the memory, else "drop-rows"
+        "model" where more than 5% of the pixels have gaps and all rows fit the memory, else "drop-rows"
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")
@@ -217,23 +134,6 @@ def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
     return chosen
 
 
-def _invalid(raw: np.ndarray, fill: float | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Where the fill value is, and where NaN or infinity is (None for integers): bool arrays of the shape of `raw`."""
-    is_fill = np.zeros(raw.shape, bool) if fill is None else raw == _stored(fill, raw.dtype)
-    return is_fill, (~np.isfinite(raw) if raw.dtype.kind == "f" else None)
-
-
-def _bad(raw: np.ndarray, fill: float | None) -> np.ndarray:
-    """Where there is no value."""
-    is_fill, not_finite = _invalid(raw, fill)
-    return is_fill if not_finite is None else is_fill | not_finite
-
-
-def _stored(fill: float, dtype: np.dtype):
-    """The fill value in the file's own type: headers write it in decimals."""
-    return dtype.type(fill) if dtype.kind == "f" else fill
-
-
 def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lower and upper limit per band, in stored units, from an even sample of pixels; and which bands are erratic."""
     if clip <= 0:
@@ -258,8 +158,8 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Some bands at a time: a median takes several copies of what it is taken of.
     """
     middle, spread = np.full(cube.shape[2], np.nan), np.full(cube.shape[2], np.nan)
-    for first, raw in cube.pixels.raw_bands(sample, max(1, _CHUNK // max(1, len(sample)))):
-        bad = _bad(raw, cube.fill_value)
+    for first, raw in cube.pixels.raw_bands(sample, max(1, CHUNK // max(1, len(sample)))):
+        bad = without_value(raw, cube.fill_value)
         found = np.flatnonzero(~bad.all(axis=0))
         values, gaps = raw[:, found].astype(float), bad[:, found]
         if not values.size:
@@ -334,12 +234,12 @@ def _look(cube: Cube, use, chosen, limits, keep: bool = False) -> _Found:
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
     low, high = (np.empty(0), np.empty(0)) if limits is None else (limits[0][columns], limits[1][columns])
     least, most = np.full((2, len(np.arange(p)[columns])), np.nan)
-    step = max(1, _CHUNK // p)
+    step = max(1, CHUNK // p)
     for start in range(0, n_all, step):
         here = np.flatnonzero(use[start : start + step])
         raw = cube.pixels.raw(slice(start, min(start + step, n_all)))
         raw = (raw if len(here) == len(raw) else raw[here])[:, columns]
-        is_fill, not_finite = _invalid(raw, cube.fill_value)
+        is_fill, not_finite = invalid(raw, cube.fill_value)
         bad = is_fill if not_finite is None else is_fill | not_finite
         dark = ~raw.any(axis=1)
         rows_bad = bad.any(axis=1) | dark

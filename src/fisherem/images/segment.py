@@ -81,7 +81,7 @@ def segment(
     bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
     missing : what is done about pixels that have no value in some of the bands (a dead detector): "model" fits around
         them, "drop-rows" leaves out the pixels, "drop-columns" the bands, "refuse" is an error. "auto" is "model"
-        where more than 1% of the pixels have gaps and all fit the memory, else "drop-rows"
+        where more than 5% of the pixels have gaps and all fit the memory, else "drop-rows"
     normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
         other way gives where it differs much (`normalisation`)
     n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere

@@ -1,0 +1,114 @@
+"""The rows that are clustered, made from a cube's pixels when they are read: chosen, clipped, divided, standardised."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from .cube import Pixels
+
+__all__ = ["CHUNK", "CleanPixels", "invalid", "without_value"]
+
+# Values read at a time.
+CHUNK = 2**20
+
+
+def invalid(raw: np.ndarray, fill: float | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Where the fill value is, and where NaN or infinity is (None for integers): bool arrays of the shape of `raw`."""
+    is_fill = np.zeros(raw.shape, bool) if fill is None else raw == _stored(fill, raw.dtype)
+    return is_fill, (~np.isfinite(raw) if raw.dtype.kind == "f" else None)
+
+
+def without_value(raw: np.ndarray, fill: float | None) -> np.ndarray:
+    """Where there is no value."""
+    is_fill, not_finite = invalid(raw, fill)
+    return is_fill if not_finite is None else is_fill | not_finite
+
+
+def _stored(fill: float, dtype: np.dtype):
+    """The fill value in the file's own type: headers write it in decimals."""
+    return dtype.type(fill) if dtype.kind == "f" else fill
+
+
+class CleanPixels:
+    """The n x p rows that are clustered, made from the cube's pixels when they are read (see `ArrayRows`).
+
+    A slice is valid until the same thread reads the next one: new memory for every slice would cost more than the
+    arithmetic.
+    """
+
+    ndim = 2
+
+    def __init__(self, pixels: Pixels, index: np.ndarray | None, bands: np.ndarray | None):
+        self.pixels, self.index, self.bands = pixels, index, bands  # None: all
+        n = len(pixels) if index is None else len(index)
+        self.shape = (n, pixels.shape[1] if bands is None else len(bands))
+        self.size = n * self.shape[1]
+        self.dtype = pixels.dtype
+        self.limits: tuple[np.ndarray, np.ndarray] | None = None
+        self.fill: tuple[float | None] | None = None  # the stored fill value, where gaps are kept: they become NaN
+        self.factor: np.ndarray | None = None  # n: 1 / norm
+        self.standard: tuple[np.ndarray, np.ndarray] | None = None  # p: mean and deviation
+        self._buffers = threading.local()
+
+    def __getstate__(self):
+        """Everything but the threads' buffers."""
+        return {k: v for k, v in self.__dict__.items() if k != "_buffers"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._buffers = threading.local()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def reflectance(self, key) -> np.ndarray:
+        """Rows `key` of the chosen pixels and bands (m x p), clipped, but neither normalised nor standardised."""
+        values = self._read(key)
+        if self.bands is not None:
+            values = values[:, self.bands]
+        return values if self.limits is None else np.clip(values, *self.limits)
+
+    def _read(self, key) -> np.ndarray:
+        if self.index is None:
+            return self._values(key)
+        wanted = self.index[key]
+        first, last = (int(wanted[0]), int(wanted[-1])) if len(wanted) else (0, -1)
+        # a stretch with holes: reading across them is cheaper than picking single pixels, until most are holes
+        if isinstance(key, slice) and last - first < 4 * len(wanted):
+            return self._values(slice(first, last + 1))[wanted - first]
+        return self._values(wanted)
+
+    def _values(self, key) -> np.ndarray:
+        """Pixels `key` of the cube (m x bands), with NaN where they have no value."""
+        values = self.pixels[key]
+        return (
+            values if self.fill is None else np.where(without_value(self.pixels.raw(key), self.fill[0]), np.nan, values)
+        )
+
+    def __getitem__(self, key) -> np.ndarray:
+        if isinstance(key, (int, np.integer)):
+            return self[int(key) : int(key) + 1][0].copy()
+        values = self.reflectance(key)
+        if self.factor is None and self.standard is None:
+            return values
+        made = self._buffer(len(values)) if isinstance(key, slice) else np.empty(values.shape, self.dtype)
+        if self.factor is not None:
+            values = np.multiply(values, self.factor[key, None], out=made)
+        if self.standard is not None:
+            values = np.subtract(values, self.standard[0], out=made)
+            values /= self.standard[1]
+        return values
+
+    def _buffer(self, n: int) -> np.ndarray:
+        """n rows of this thread's memory."""
+        buffer = getattr(self._buffers, "array", None)
+        if buffer is None or len(buffer) < n:
+            buffer = self._buffers.array = np.empty((n, self.shape[1]), self.dtype)
+        return buffer[:n]
+
+    def chunks(self):
+        """Slices that together cover all rows."""
+        step = max(1, CHUNK // self.pixels.shape[1])
+        return (slice(i, min(i + step, len(self))) for i in range(0, len(self), step))
