@@ -78,8 +78,8 @@ INSIDE = {
     ],
     "reports.figures": ["frame", "boxes", "criterion", "heat", "path", "profile"],
     "images": [
-        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "colours", "truth", "cleaning_report",
-        "clean_pixels", "clean", "normalising", "sample_stability", "spreading", "grouping", "write", "segmentation",
+        "units", "lines", "cube", "matlab5", "arrays", "envi", "geotiff", "read", "clean_pixels", "colours", "truth",
+        "cleaning_report", "clean", "normalising", "sample_stability", "spreading", "grouping", "write", "segmentation",
         "segment",
     ],
     "experiments": [

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from fisherem.cli.commands import main
 from fisherem.datasets import mars_like
 from fisherem.images import Cube, clean, segment
+from fisherem.images.colours import colour_view
 from fisherem.model_selection.scoring import accuracy
 
 cleaning = import_module("fisherem.images.clean")
@@ -46,6 +47,17 @@ def test_pixels_with_gaps_are_on_the_map(scene, holed):
     dropped = segment(holed, K, missing="drop-rows", random_state=0)
     assert ((dropped.labels == -1) == gappy).all()
     assert dropped.cleaning.fill_pixels == 120
+
+
+def test_the_colour_view_shows_what_is_observed(scene, holed):
+    """A band with gaps is stretched between quantiles of its values, and a gap is half bright."""
+    shown = np.ones((24, 20), bool)
+    band = int(np.flatnonzero((np.asarray(holed.data) == -1).any(axis=(0, 1)))[0])
+    gap = np.asarray(holed.data)[:, :, band] == -1
+    view, whole = (colour_view(cube, [band] * 3, shown)[..., 0].astype(int) for cube in (holed, scene.cube))
+    assert (view[gap] == 128).all()
+    assert np.abs(view[~gap] - whole[~gap]).mean() < 10
+    assert np.ptp(view[~gap]) == 255
 
 
 def test_rows_keep_their_observed_values(holed):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .clean_pixels import without_value
 from .cube import Cube
 from .lines import LazyLines
 
@@ -58,13 +59,16 @@ def colour_bands(cube: Cube, used: np.ndarray) -> tuple[tuple[int, int, int], bo
 
 def colour_view(cube: Cube, bands: Sequence[int], shown: np.ndarray) -> np.ndarray:
     """rows x columns x 3 (uint8): three bands, each stretched between its 2% and 98% quantile over the pixels `shown`
-    (bool, rows x columns); 0 elsewhere."""
+    (bool, rows x columns); 0 elsewhere. A pixel without a value in a band has half of its colour there."""
     values = _three(cube, list(bands))
     out = np.zeros(values.shape, np.uint8)
     for channel in range(3):
-        inside = values[..., channel][shown].astype(float)
-        low, high = np.percentile(inside, _CLIPPED)
-        level = (inside - low) / (high - low) if high > low else np.full(len(inside), 0.5)
+        stored = values[..., channel][shown]
+        inside, observed = stored.astype(float), ~without_value(stored, cube.fill_value)
+        low, high = np.percentile(inside[observed], _CLIPPED) if observed.any() else (0.0, 0.0)
+        level = np.full(len(inside), 0.5)
+        if high > low:
+            level[observed] = (inside[observed] - low) / (high - low)
         out[..., channel][shown] = np.round(255 * np.clip(level, 0, 1))
     return out
 
