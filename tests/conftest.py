@@ -1,4 +1,11 @@
 import os
+import tempfile
+from pathlib import Path
+
+# before hypothesis is imported: its examples are kept outside the project's folder, which may be read-only
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "fisherem-hypothesis"))
+if os.environ.get("FISHEREM_DATA"):  # every test has a working directory of its own
+    os.environ["FISHEREM_DATA"] = str(Path(os.environ["FISHEREM_DATA"]).resolve())
 
 import numpy as np
 import pytest
@@ -6,6 +13,33 @@ from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseFisherEM, datasets
 from fisherem.tables import dask_table as dask_tables
+from tests import watching
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    watching.WATCH.test = item.nodeid
+    try:
+        return (yield)
+    finally:
+        watching.WATCH.test = None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def elsewhere(tmp_path_factory):
+    """The session runs in a folder of its own, and leaves the project's as it was."""
+    before, started_in = watching.files(), Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("session"))
+    yield
+    os.chdir(started_in)
+    new = sorted(watching.files() - before)
+    assert not new, f"tests wrote into the project's folder: {', '.join(new[:5])}"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own: a command without -o writes there."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")

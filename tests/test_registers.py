@@ -343,7 +343,7 @@ def test_a_reader_of_tables(frame, tmp_path):
         command("predict", out / "model.skops", path, "-o", labels)
         assert len(pd.read_csv(labels)) == 90
         command("report", out / "model.skops", path, "-o", tmp_path / "again.html")
-    assert "unknown kind of file '.colons'" in command("fit", path, "-k", 3, code=2)
+    assert "unknown kind of file '.colons'" in command("fit", path, "-k", 3, "-o", tmp_path / "not", code=2)
 
 
 class Read:

@@ -66,6 +66,7 @@ def test_fit_writes_everything(wine_csv, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # unscaled: one variable drowns the others
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_fit_as_json_quiet_dense_and_unscaled(wine_csv, tmp_path):
     out = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "a", "--json", *ROLES).output
     result = json.loads(out)
@@ -100,7 +101,9 @@ def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
     found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--force", "--json", *ROLES).output)
     assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
     assert found["verdict"]["degree"] in ("clear", "leaning")
-    refused = run("search", wine_csv, "--criterion", "verdict", "--models", "AB", *ROLES, code=2).output
+    refused = run(
+        "search", wine_csv, "--criterion", "verdict", "--models", "AB", "-o", tmp_path / "not", *ROLES, code=2
+    ).output
     assert "give criterion='bic'" in refused
 
 
@@ -287,6 +290,7 @@ def written(folder):
 
 @pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
 @pytest.mark.parametrize(("name", "roles"), [("large.parquet", NAMED), ("large.npy", ())])
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_a_streamed_fit_is_the_same_as_a_whole_one(large, tmp_path, monkeypatch, scale, name, roles):
     options = ("-k", 3, "--model", "AkB", "--n-init", 2, scale, *roles)
     whole = run("fit", large / name, *options, "-o", tmp_path / "whole").output
