@@ -1,43 +1,52 @@
-# The two commands of the README: `make demo` and `make test`. Both set up .venv first.
+# The two commands of the README: `make demo` and `make test`, in any order. The first sets up .venv with the package
+# alone, the second adds what tests and linters need.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
 PART ?= all
 
 .PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise attack clean
 
 $(VENV)/installed: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up $(VENV) with the package and what it needs (once; pip says what it fetches):"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "Adding what the tests need to $(VENV) (once):"
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 demo: $(VENV)/installed
 	$(BIN)/python -m fisherem.demo
 
+# --durations lists the slowest twenty tests.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=20
 
 # Some 10,000 hostile cases from a fresh seed, and the table of what became of them; `make attack CASES=100` for fewer.
 # CASES are those of each of the generators in tests/attack. FISHEREM_ATTACK_SEED=n repeats a run.
 CASES ?= 900
-attack: $(VENV)/installed
+attack: $(VENV)/installed-dev
 	FISHEREM_ATTACK=$(CASES) $(BIN)/python -m pytest -q tests/attack
 
-lint: $(VENV)/installed
+lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # Wheel and sdist into dist/; the tests then check those two files and run the demo from the wheel in a clean environment.
-package: $(VENV)/installed
+package: $(VENV)/installed-dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
 	FISHEREM_DIST=$(CURDIR)/dist $(BIN)/python -m pytest tests/test_package.py
 
-$(VENV)/installed-docs: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(VENV)/installed-docs: $(VENV)/installed-dev
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 # Warnings are errors. The generated pages go first: those of a name that has gone would be stale.
@@ -50,32 +59,32 @@ docs: $(VENV)/installed-docs
 reproduce: $(VENV)/installed
 	$(BIN)/fisherem reproduce $(PART) -o docs/results
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/whole_calls.py
 
 # The README's table: the default calls beside sparse k-means and k-means.
-bench-default: $(VENV)/installed
+bench-default: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/default_call.py
 
 # Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means, for docs/which-method.md; goes on where it stopped.
-bench-which: $(VENV)/installed
+bench-which: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/which_method.py
 
-bench-search: $(VENV)/installed
+bench-search: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/search.py
 
-bench-rivals: $(VENV)/installed
+bench-rivals: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/rivals.py
 
-bench-images: $(VENV)/installed
+bench-images: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/images.py
 
-bench-scale: $(VENV)/installed
+bench-scale: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/scale.py
 
 # Noise variables and correlated noise, for docs/noise.md, docs/correlated-noise.md and their pictures; goes on where it stopped.
-bench-noise: $(VENV)/installed
+bench-noise: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/noise.py --publish
 	$(BIN)/python benchmarks/factors.py --publish
 
