@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,18 +94,20 @@ INSIDE = {
 }  # fmt: skip
 
 
-def modules():
+@cache
+def imports() -> dict[str, list[str]]:
+    """The modules, each with those of the package that it imports, as names in PACKAGES and INSIDE; files read once."""
+    files = {}
     for path in sorted(ROOT.rglob("*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        if path.read_text().strip() and name != "__init__":
-            yield name, path
+        if name != "__init__" and (text := path.read_text()).strip():
+            files[name] = (path, text)
+    return {name: list(imported(name, path, text, files)) for name, (path, text) in files.items()}
 
 
-def imported(name: str, path: Path):
-    """Modules of the package that `path` imports, as names in PACKAGES and INSIDE."""
+def imported(name: str, path: Path, text: str, known):
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    known = {n for n, _ in modules()}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
             for alias in node.names:
@@ -118,13 +121,13 @@ def below(order: list[str], name: str, other: str) -> bool:
 
 
 def test_every_package_stands_in_the_flow():
-    assert {name.partition(".")[0] for name, _ in modules()} == set(PACKAGES)
+    assert {name.partition(".")[0] for name in imports()} == set(PACKAGES)
 
 
 def test_packages_import_one_way():
-    for name, path in modules():
+    for name, others in imports().items():
         own = name.partition(".")[0]
-        for other in imported(name, path):
+        for other in others:
             package = other.partition(".")[0]
             assert package == own or below(PACKAGES, own, package), f"{name} imports {other}, which comes after it"
 
@@ -132,18 +135,16 @@ def test_packages_import_one_way():
 @pytest.mark.parametrize("package", INSIDE)
 def test_modules_inside_a_package_import_one_way(package):
     prefix, order = f"{package}.", INSIDE[package]
-    first = {name: name.removeprefix(prefix).partition(".")[0] for name, _ in modules() if name.startswith(prefix)}
+    first = {name: name.removeprefix(prefix).partition(".")[0] for name in imports() if name.startswith(prefix)}
     assert set(first.values()) == set(order)
-    for name, path in modules():
-        if name not in first:
-            continue
-        for other in imported(name, path):
+    for name in first:
+        for other in imports()[name]:
             if other in first and first[other] != first[name]:
                 assert below(order, first[name], first[other]), f"{name} imports {other}, which comes after it"
 
 
 def test_no_module_imports_in_a_circle():
-    graph = {name: {other for other in imported(name, path) if other != name} for name, path in modules()}
+    graph = {name: set(others) - {name} for name, others in imports().items()}
     while graph:
         free = [name for name, others in graph.items() if not others & graph.keys()]
         assert free, f"modules that import each other: {sorted(graph)}"
