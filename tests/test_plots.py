@@ -2,12 +2,15 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from dataclasses import fields
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.plots import ProjectionDisplay
+from fisherem import FisherEM, SparseFisherEM, datasets, plots
+from fisherem.plots import MergeDisplay, ProjectionDisplay
+from fisherem.plots.style import Display
 
 
 @pytest.fixture
@@ -240,4 +243,18 @@ def test_points_in_the_ellipse_of_another_group_are_explained(wine):
     assert any(display.note == text.get_text() for text in display.plot().ax_.texts)
     display.n_strangers = 0
     assert display.note == "Each ellipse holds 95% of its group in this plane."
+    plt.close("all")
+
+
+def test_a_display_is_one_line(fitted):
+    """A notebook cell that ends in `model.plot(X)` prints its value below the picture."""
+    model, X = fitted
+    shown = repr(model.plot(X))
+    assert shown.startswith("ProjectionDisplay(points=<178 x 2>, labels=<178>")
+    assert str(model.plot(X)) == shown
+    for name in plots.__all__:
+        assert getattr(plots, name).__repr__ is Display.__repr__
+    many = MergeDisplay(*range(len(fields(MergeDisplay))))
+    assert "\n" not in repr(many)
+    assert len(repr(model.plot(X))) <= 110
     plt.close("all")

@@ -94,7 +94,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
     >>> X, _ = datasets.load("iris", as_frame=True)
     >>> found = explain(X, KMeans(3, n_init=10, random_state=0).fit_predict(X))
     >>> list(found.roles.columns[:2])
-    ['variable', 'role']
+    ['role', 'variable']
     """
     model = SparseFisherEM()
     table = check_table(model, X, reset=True, elsewhere=True)

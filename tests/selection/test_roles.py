@@ -1,6 +1,7 @@
 """Roles of variables against regressions by hand, and on data with known roles."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fisherem import SparseFisherEM, datasets
@@ -40,7 +41,7 @@ def test_roles_of_known_variables(known):
     assert roles["explained_by"][2].split(", ")[0] == "v0"
     assert roles["explained_by"][3].split(", ")[0] == "v1"
     assert (roles["explained_by"][[0, 1, 4, 5, 6, 7, 8]] == "").all()
-    assert list(roles.columns) == ["variable", "role", "gain", "alone", "fisher", "share", "explained_by"]
+    assert list(roles.columns) == ["role", "variable", "gain", "explained_by", "alone", "fisher", "share"]
     assert set(ROLES) == set(roles["role"])
 
 
@@ -115,3 +116,11 @@ def test_constant_columns_are_noise(known):
         model = SparseFisherEM(3, random_state=0).fit(np.column_stack([X, np.full(len(X), 2.0)]))
     assert model.roles_["role"].iloc[-1] == "noise"
     assert model.roles_[["gain", "alone", "fisher", "share"]].iloc[-1].sum() == 0
+
+
+def test_a_printed_table_shows_role_and_variable_first(wine):
+    """pandas leaves out columns in the middle where a table is wider than a terminal."""
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        lines = str(SparseFisherEM(3, random_state=0).fit(wine[0]).roles_).splitlines()
+    assert lines[0].split()[:2] == ["role", "variable"]
+    assert lines[1].split()[1] in ROLES

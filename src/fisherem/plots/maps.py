@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .style import PALETTE, legend_names, new_axes
+from .style import PALETTE, Display, legend_names, new_axes
 
 __all__ = ["ColourViewDisplay", "LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
@@ -53,8 +53,8 @@ def _map_axes(ax, shape):
     return ax
 
 
-@dataclass
-class ColourViewDisplay:
+@dataclass(repr=False)
+class ColourViewDisplay(Display):
     """What a scene looks like: three bands as red, green and blue.
 
     Attributes
@@ -100,8 +100,8 @@ class ColourViewDisplay:
         return self
 
 
-@dataclass
-class LabelMapDisplay:
+@dataclass(repr=False)
+class LabelMapDisplay(Display):
     """A map of the groups.
 
     Attributes
@@ -156,8 +156,8 @@ class LabelMapDisplay:
         return self
 
 
-@dataclass
-class UncertaintyDisplay:
+@dataclass(repr=False)
+class UncertaintyDisplay(Display):
     """A map of the uncertainty: `values` (rows x columns) are 1 - the largest posterior, NaN where masked.
 
     `pixel_size` and `unit` are as in `LabelMapDisplay`.
@@ -185,8 +185,8 @@ class UncertaintyDisplay:
         return self
 
 
-@dataclass
-class SpectraDisplay:
+@dataclass(repr=False)
+class SpectraDisplay(Display):
     """The mean spectra of the groups with the selected bands, as in the paper's figure.
 
     Attributes

@@ -8,13 +8,13 @@ import numpy as np
 
 from .._utils.wording import group_name
 from ..model_selection.merging import MergeTree, merge_tree
-from .style import new_axes
+from .style import Display, new_axes
 
 __all__ = ["MergeDisplay"]
 
 
-@dataclass
-class MergeDisplay:
+@dataclass(repr=False)
+class MergeDisplay(Display):
     """The merge tree of a fit's groups.
 
     Attributes

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import count
 from ..estimators.pipelines import on_its_rows
-from .style import group_style, legend_names, new_axes, variable_names
+from .style import Display, group_style, legend_names, new_axes, variable_names
 
 __all__ = ["ProjectionDisplay"]
 
@@ -22,8 +22,8 @@ _CONTOUR = {2: 5.991, 1: 3.841}
 _LONG_LEGEND = 8
 
 
-@dataclass
-class ProjectionDisplay:
+@dataclass(repr=False)
+class ProjectionDisplay(Display):
     """The discriminative subspace: rows by group, an ellipse per group, and the loadings of the variables.
 
     Attributes

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..model_selection.search_tables import criterion_label, criterion_table, path_table
-from .style import MARKERS, PALETTE, new_axes
+from .style import MARKERS, PALETTE, Display, new_axes
 
 __all__ = ["CriterionDisplay", "PathDisplay"]
 
@@ -16,8 +16,8 @@ __all__ = ["CriterionDisplay", "PathDisplay"]
 _UNNAMED = {"lw": 0.7, "zorder": 1}
 
 
-@dataclass
-class CriterionDisplay:
+@dataclass(repr=False)
+class CriterionDisplay(Display):
     """The criterion of the dense fits against the number of groups, by model.
 
     Attributes
@@ -64,8 +64,8 @@ class CriterionDisplay:
         return self
 
 
-@dataclass
-class PathDisplay:
+@dataclass(repr=False)
+class PathDisplay(Display):
     """A sparsity path of a search.
 
     Attributes

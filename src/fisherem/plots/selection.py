@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..estimators.pipelines import last_step, support_on
-from .style import PALETTE, new_axes, variable_names
+from .style import PALETTE, Display, new_axes, variable_names
 
 __all__ = ["SelectionDisplay", "importance"]
 
@@ -32,8 +32,8 @@ def importance(model, p: int) -> np.ndarray:
     return values / largest if largest > 0 else values
 
 
-@dataclass
-class SelectionDisplay:
+@dataclass(repr=False)
+class SelectionDisplay(Display):
     """The variables that several methods select, side by side.
 
     Attributes

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .style import PALETTE, new_axes
+from .style import PALETTE, Display, new_axes
 
 __all__ = ["StabilityDisplay"]
 
 
-@dataclass
-class StabilityDisplay:
+@dataclass(repr=False)
+class StabilityDisplay(Display):
     """How often each variable is selected.
 
     Attributes

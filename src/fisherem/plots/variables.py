@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.pipelines import on_its_rows
-from .style import PALETTE, group_style, legend_names, new_axes, variable_names
+from .style import PALETTE, Display, group_style, legend_names, new_axes, variable_names
 
 __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
@@ -16,8 +16,8 @@ __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 _MAX_NAMED = 40
 
 
-@dataclass
-class LoadingsDisplay:
+@dataclass(repr=False)
+class LoadingsDisplay(Display):
     """The loadings of the variables on the discriminative axes, the largest first.
 
     Attributes
@@ -74,8 +74,8 @@ class LoadingsDisplay:
         return self
 
 
-@dataclass
-class ProfilesDisplay:
+@dataclass(repr=False)
+class ProfilesDisplay(Display):
     """The means of the groups over all variables, the selected ones marked.
 
     Attributes

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE
+from .style import PALETTE, Display
 
 __all__ = ["VerdictDisplay"]
 
 
-@dataclass
-class VerdictDisplay:
+@dataclass(repr=False)
+class VerdictDisplay(Display):
     """The evidence of a search by verdict, by number of groups.
 
     Attributes

@@ -27,7 +27,7 @@ _TINY = 1e-9
 
 
 def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> pd.DataFrame:
-    """A row per variable, for S = `support` (indices): its name, its role and why.
+    """A row per variable, for S = `support` (indices): its role, its name and why.
 
     gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it out would
         lose, for any other what adding it to S would gain
@@ -56,13 +56,14 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
     ]
     return pd.DataFrame(
         {
-            "variable": names,
+            # pandas leaves out the columns in the middle where a table is wider than the terminal
             "role": role,
+            "variable": names,
             "gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
+            "explained_by": explained,
             "alone": alone,
             "fisher": np.where(partition.constant, 0.0, between / total),
             "share": share,
-            "explained_by": explained,
         }
     )
 
