@@ -123,6 +123,7 @@ def test_a_file_larger_than_the_budget_is_read_in_blocks(blobs, tmp_path):
     same_page(build(model, tmp_path / "rows.npy"), build(model, X))
 
 
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_a_sparse_matrix(blobs):
     X, labels = blobs(400, 3, 30)
     X = np.where(np.abs(X) < 1, 0, X)
@@ -302,6 +303,7 @@ def test_thirty_groups_fit_too(blobs):
     assert len(render(build(model, X, labels=labels))) < 1_500_000
 
 
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_many_rows_are_sampled_and_the_page_says_so(blobs):
     X, labels = blobs(200_000, 4, 50)
     labels = np.where(np.arange(len(labels)) < 40, 3, labels % 3)  # a group of 40 rows among 200,000

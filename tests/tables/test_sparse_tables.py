@@ -79,6 +79,7 @@ def test_sparse_axes_and_scales(changes):
     assert thin.bic_ == pytest.approx(dense.bic_, rel=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_powers_bend_sparse_rows_as_they_are_read():
     rng = np.random.default_rng(0)
     X = np.exp(rng.normal(size=(300, 8)) + 1.5 * (np.arange(300) % 3)[:, None] * (np.arange(8) < 3))
@@ -88,6 +89,7 @@ def test_powers_bend_sparse_rows_as_they_are_read():
     same(thin, dense)
 
 
+@pytest.mark.filterwarnings("ignore:without scaling")
 def test_more_rows_than_fit_are_never_made_dense():
     """40,000 x 400 counts take 128 MB as an array, 2% of that as they are stored."""
     X, y = counts(n=40_000, p=400, rate=0.01)

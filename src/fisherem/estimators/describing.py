@@ -95,6 +95,8 @@ def _selected(model: Any) -> str:
 def warnings_of(model: Any) -> list[str]:
     """What to keep in mind about a fitted estimator."""
     found = []
+    if unscaled := getattr(model, "scale_warning_", ""):
+        found.append(unscaled)
     if not model.converged_:
         found.append(f"not converged after {count(int(model.n_iter_), 'iteration')} ({model.stop_reason_})")
     sizes = np.bincount(model.labels_, minlength=len(model.weights_))

@@ -148,6 +148,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         (about 1e150 and more, 1e-150 and less) are first divided by one power of two, which is in here, too.
     scale_choice_ : list of dict
         With scale="auto" a record per scaling: agreement of halves, BIC, whether it was kept. Otherwise empty.
+    scale_warning_ : str
+        With scale="none" which columns are ten times as large as the median column or more; "" if none is.
     exponents_ : ndarray of shape (p,)
         The columns' exponents; 1 is a column that was not bent.
     bending_ : ndarray of shape (3, p)

@@ -26,7 +26,7 @@ from ..selection.scaling import agreement_of_halves, same_scale, standard_deviat
 from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
-from .column_scales import warn_of_large_columns
+from .column_scales import large_columns_text, warn_of_large_columns
 from .gap_rows import NO_POWERS, check_gaps, completed, log_jacobian
 from .settling import settled_fit
 
@@ -258,6 +258,8 @@ def warn_unless_converged(estimator, fit: Fit) -> None:
         text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
     else:
         text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
+    if unscaled := getattr(estimator, "scale_warning_", ""):  # the first thing to try
+        text = f"{unscaled}. Also, {text}"
     warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
@@ -274,6 +276,8 @@ def adopt(estimator, fitted: Fitted):
     K = len(density.proportions)
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
     estimator.scale_choice_ = fitted.choice
+    names = getattr(estimator, "feature_names_in_", None)
+    estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from ..em.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.column_scales import LARGE_COLUMNS
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
 from ..model_selection.search import ModelSearch, search_rows
 from ..model_selection.search_parameters import VERDICT
@@ -106,7 +108,9 @@ def segment(
     rgb = check_rgb(rgb, cube.shape[2])
     # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
     # each other on products of this size, the longer the busier the machine.
-    with one_thread_each():
+    with one_thread_each(), warnings.catch_warnings():
+        # bands share a unit: one that varies more than the others is meant to count for more
+        warnings.filterwarnings("ignore", LARGE_COLUMNS)
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
@@ -149,6 +153,7 @@ def _segment(
         )
     found = without_small_groups(found, least, cleaned.rows, prior)
     found = spread_bands(found, wanted=shaping.spread)
+    found.fitted.scale_warning_ = ""
     warn_unless_converged(found.fitted, found.fit)
     posteriors = found.posteriors
     normalisation = None
