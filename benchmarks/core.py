@@ -18,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.em.dlm_family import DLMFamily, Means, SparseSettings
-from fisherem.em.f_step.step import SPARSE_STEPS
-from fisherem.em.loop import Settings, run
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
+from fisherem.core.dlm.f_step.step import SPARSE_STEPS
+from fisherem.core.dlm.family import DLMFamily, Means, SparseSettings
+from fisherem.core.engine.loop import Settings, run
 from fisherem.model.dlm import resolve
 
 ROWS: list[tuple[str, str, str, bool]] = []

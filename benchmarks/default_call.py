@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 # Not used while the rules of the default call were made (those saw seeds 0 to 62).
 SEEDS = (80, 81, 82)

@@ -18,7 +18,7 @@ from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
 from fisherem.experiments.paper import DATA, SPARSE
 from fisherem.experiments.protocols import prepared as table
 from fisherem.model.dlm import MODELS
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 warnings.simplefilter("ignore")
 

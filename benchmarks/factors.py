@@ -27,14 +27,14 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
-from fisherem.em.dlm_family import DLMFamily, Means
-from fisherem.em.loop import Settings, run
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
+from fisherem.core.dlm.family import DLMFamily, Means
+from fisherem.core.engine.loop import Settings, run
 from fisherem.experiments.jobs import Job
 from fisherem.experiments.records import Records
 from fisherem.model.dlm import MODELS
-from fisherem.model_selection.scoring import accuracy, best_matching, contingency
 from fisherem.plots.style import MARKERS, PALETTE
+from fisherem.search.scoring import accuracy, best_matching, contingency
 
 DENSE, SPARSE, WITHOUT = "FisherEM", "SparseFisherEM", "FisherEM, m = 0"
 METHODS: dict[str, Callable[[int, int], Any]] = {

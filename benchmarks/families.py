@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FactorMixture, datasets
-from fisherem.em.factor_family import FactorFamily
-from fisherem.em.loop import Settings, run
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
+from fisherem.core.engine.loop import Settings, run
+from fisherem.core.factors.family import FactorFamily
 from fisherem.model.factors import STRUCTURES
 
 N, P, K, Q = 38_400, 256, 5, 4

@@ -14,14 +14,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from search import correlated
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import silhouette_score
 
 from fisherem import ModelSearch, SparseFisherEM, datasets
-from fisherem.model_selection.how_many.rules import RULES
-from fisherem.model_selection.scoring import accuracy
+from fisherem.policy.number_of_groups.rules import RULES
+from fisherem.search.scoring import accuracy
+from search import correlated
 
 # Raw columns for these: their variables have one unit.
 RAW = ("usps358", "satimage", "digits")

@@ -24,7 +24,7 @@ from sklearn.mixture import GaussianMixture
 
 from fisherem import SparseKMeans, datasets
 from fisherem.images import clean, read, segment
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 BIG = (1000, 1000, 200)
 

@@ -26,7 +26,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401 (makes I
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 TABLES: dict[str, Callable] = {
     "wine": lambda seed: table("wine"),

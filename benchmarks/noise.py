@@ -24,10 +24,10 @@ from fisherem import SparseFisherEM
 from fisherem._utils.atomic import atomic_file
 from fisherem.experiments.jobs import Job, OutOfTimeError
 from fisherem.experiments.records import Records
-from fisherem.model_selection.comparison import methods as compared
-from fisherem.model_selection.scoring import accuracy
 from fisherem.plots.style import MARKERS, PALETTE
 from fisherem.rivals import RIVALS
+from fisherem.search.comparison import methods as compared
+from fisherem.search.scoring import accuracy
 
 OURS = "SparseFisherEM"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -16,11 +16,11 @@ import numpy as np
 from fisherem import Clustvarsel, Selvarclust, SparseKMeans, datasets
 from fisherem.experiments.jobs import OutOfTimeError, time_limit
 from fisherem.experiments.table4 import matrix_product
-from fisherem.model_selection.scoring import accuracy
 from fisherem.rivals.regressions import Regressions
 from fisherem.rivals.roles import assign_roles
 from fisherem.rivals.stepwise import DIRECTIONS
 from fisherem.rivals.subsets import Family, Subsets
+from fisherem.search.scoring import accuracy
 
 warnings.simplefilter("ignore")
 

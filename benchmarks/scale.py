@@ -25,10 +25,10 @@ from measure import report, timed, watched
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM
-from fisherem.em.dlm_family import DLMFamily
-from fisherem.em.loop import Settings, run
-from fisherem.em.problem import prepare
-from fisherem.em.sampling import Centres
+from fisherem.core.data.problem import prepare
+from fisherem.core.data.sampling import Centres
+from fisherem.core.dlm.family import DLMFamily
+from fisherem.core.engine.loop import Settings, run
 from fisherem.model.dlm import resolve
 from fisherem.tables.file_table import FileTable, parse_memory
 from fisherem.tables.streamed_files import NpySource, open_source

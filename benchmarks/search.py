@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.model.dlm import MODELS
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 

@@ -15,10 +15,10 @@ import numpy as np
 from how_many import table
 
 from fisherem import FisherEM
-from fisherem.em.loop import Run
-from fisherem.em.multistart import starting_points
-from fisherem.em.problem import prepare
-from fisherem.em.together import run_together
+from fisherem.core.data.problem import prepare
+from fisherem.core.engine.concurrent_runs import run_together
+from fisherem.core.engine.loop import Run
+from fisherem.core.engine.multistart import starting_points
 from fisherem.estimators.fitting import specification
 
 TABLES = ("iris", "wine", "wine27", "breast", "glass", "zoo", "satimage", "usps358", "digits")

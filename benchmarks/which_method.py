@@ -27,7 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 RECORDS = Path(__file__).parents[1] / "out" / "which_method.json"
 # Fresh draws of noise and simulations; on the real tables only the starts differ from seed to seed.

@@ -12,8 +12,8 @@ from sklearn.cluster import KMeans
 
 from fisherem import datasets
 from fisherem.images import clean, segment
-from fisherem.model_selection.scoring import best_matching, contingency
 from fisherem.plots import LabelMapDisplay
+from fisherem.search.scoring import best_matching, contingency
 
 scene = datasets.mars_like(rows=150, cols=64, bands=128)
 found = segment(scene.cube, 5, sparsity="auto")

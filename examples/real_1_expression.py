@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from fisherem import SparseFisherEM, datasets
-from fisherem.model_selection.scoring import accuracy
 from fisherem.plots import ProjectionDisplay
+from fisherem.search.scoring import accuracy
 
 # sphinx_gallery_thumbnail_path = 'images/real-expression.png'
 

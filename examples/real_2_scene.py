@@ -18,8 +18,8 @@ from scipy.io import loadmat
 from sklearn.cluster import KMeans
 
 from fisherem.images import clean, read, segment
-from fisherem.model_selection.scoring import best_matching, contingency
 from fisherem.plots import LabelMapDisplay
+from fisherem.search.scoring import best_matching, contingency
 
 # sphinx_gallery_thumbnail_path = 'images/real-scene.png'
 

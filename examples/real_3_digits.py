@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 # sphinx_gallery_thumbnail_path = 'images/real-digits.png'
 

@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.cluster import KMeans
 
 from fisherem import SparseFisherEM, datasets
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 # sphinx_gallery_thumbnail_path = 'images/real-satimage.png'
 

@@ -31,8 +31,8 @@ def test_no_package_that_kmeans_does_without(beyond):
     "part",
     [
         "fisherem.tables.opening", "fisherem.tables.text", "fisherem.tables.parquet", "fisherem.rows.on_dask",
-        "fisherem.rivals", "fisherem.model_selection", "fisherem.plots", "fisherem.reports", "fisherem.images",
-        "fisherem.persistence", "fisherem.cli", "fisherem.estimators.factor_mixture", "fisherem.em.factor_family",
+        "fisherem.rivals", "fisherem.search", "fisherem.plots", "fisherem.reports", "fisherem.images",
+        "fisherem.persistence", "fisherem.cli", "fisherem.estimators.factor_mixture", "fisherem.core.factors.family",
     ],
 )  # fmt: skip
 def test_parts_that_a_fit_to_an_array_need_not_have(beyond, part):

@@ -98,7 +98,7 @@ def as_of_old(path, cls, home):
     ("model", "home"),
     [
         (FisherEM(n_init=1, random_state=0), "fisherem.estimators"),
-        (SelectDiscriminative(SparseFisherEM(n_init=1, random_state=0)), "fisherem.selection"),
+        (SelectDiscriminative(SparseFisherEM(n_init=1, random_state=0)), "fisherem.policy"),
         (Clustvarsel(3, models=("EEI",), random_state=0), "fisherem.rivals.clustvarsel"),
         (Selvarclust(3, ranking="lasso", models=("EEI",), random_state=0), "fisherem.rivals.selvarclust"),
         (SparseKMeans(3, bound=2.0, random_state=0), "fisherem.rivals.sparse_kmeans"),

@@ -13,20 +13,20 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, compare, images, load, report, save
 from fisherem._utils.register import Register
 from fisherem.cli import main
-from fisherem.em.f_step.base import SparseResult
-from fisherem.em.f_step.dense import DISCRIMINANTS, orthonormal
-from fisherem.em.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
-from fisherem.em.starts import STARTS
-from fisherem.em.stopping import STOPPING
+from fisherem.core.dlm.f_step.base import SparseResult
+from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, orthonormal
+from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from fisherem.core.engine.stopping import STOPPING
+from fisherem.core.starts.partitions import STARTS
 from fisherem.images.read import READERS as IMAGE_READERS
 from fisherem.images.read import Reader as ImageReader
 from fisherem.images.write import WRITERS as IMAGE_WRITERS
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 from fisherem.model.factors import STRUCTURES
-from fisherem.model_selection.comparison import methods
 from fisherem.reports.writers import WRITERS, write_all
 from fisherem.rivals import RIVALS, Rival
+from fisherem.search.comparison import methods
 from fisherem.tables.readers import READERS, Reader, Sheet
 
 SHORT = {"n_init": 1, "random_state": 0}
@@ -442,6 +442,6 @@ def _keep_largest(between, d, sparsity, dense, *, scale_penalty=False, warm=None
 
 
 def _step_names(number):
-    from fisherem.em.f_step.step import SPARSE_STEPS
+    from fisherem.core.dlm.f_step.step import SPARSE_STEPS
 
     return list(SPARSE_STEPS)

@@ -224,9 +224,9 @@ def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
 
 
 def test_large_tables_of_one_group_and_samples_without_a_fit(monkeypatch):
-    from fisherem.em import starts
-    from fisherem.em.multistart import FitError
-    from fisherem.selection import automatic
+    from fisherem.core.engine.multistart import FitError
+    from fisherem.core.starts import partitions as starts
+    from fisherem.policy import variables as automatic
 
     def hopeless(problem, rng):
         raise FitError("not this sample")
@@ -261,7 +261,7 @@ def test_not_fitted():
 
 
 def test_all_starts_failing_says_why(monkeypatch, frame):
-    from fisherem.em import multistart
+    from fisherem.core.engine import multistart
 
     def broken(*arguments, **keywords):
         raise FloatingPointError("the log-likelihood became nan")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets, explain, load, save
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
 from fisherem.tables.scaling import in_unit
 
 

@@ -11,18 +11,18 @@ _HOME = {
     "FactorMixture": "estimators",
     "FisherEM": "estimators",
     "SparseFisherEM": "estimators",
-    "SelectDiscriminative": "model_selection.select_variables",
-    "ModelSearch": "model_selection.search",
-    "Stability": "model_selection.stability",
-    "stability": "model_selection.stability",
+    "SelectDiscriminative": "search.select_variables",
+    "ModelSearch": "search.model_search",
+    "Stability": "search.stability",
+    "stability": "search.stability",
     "load": "persistence",
     "save": "persistence",
     "report": "reports",
     "SparseKMeans": "rivals",
     "Clustvarsel": "rivals",
     "Selvarclust": "rivals",
-    "Comparison": "model_selection.comparison",
-    "compare": "model_selection.comparison",
+    "Comparison": "search.comparison",
+    "compare": "search.comparison",
     "Explanation": "explaining",
     "explain": "explaining",
 }
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from . import datasets, images
     from .estimators import BayesianFisherEM, FactorMixture, FisherEM, SparseFisherEM
     from .explaining import Explanation, explain
-    from .model_selection.comparison import Comparison, compare
-    from .model_selection.search import ModelSearch
-    from .model_selection.select_variables import SelectDiscriminative
-    from .model_selection.stability import Stability, stability
     from .persistence import load, save
     from .reports import report
     from .rivals import Clustvarsel, Selvarclust, SparseKMeans
+    from .search.comparison import Comparison, compare
+    from .search.model_search import ModelSearch
+    from .search.select_variables import SelectDiscriminative
+    from .search.stability import Stability, stability
 
 
 def __getattr__(name: str):

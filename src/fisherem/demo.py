@@ -44,8 +44,8 @@ def _show(model, names) -> None:
     """Print what was found: the groups, the model, the criteria, and the variables with their loadings and means."""
     from ._utils.wording import group_name
     from .model.criteria import CRITERIA
-    from .reports.criteria import criterion_values
-    from .reports.summary import model_words
+    from .reports.content.criteria import criterion_values
+    from .reports.words.summary import model_words
 
     sizes = ", ".join(f"{group_name(k)} with {size}" for k, size in enumerate(np.bincount(model.labels_)))
     criteria = "   ".join(f"{CRITERIA[name].label} {value:.1f}" for name, value in criterion_values(model).items())

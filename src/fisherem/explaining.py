@@ -10,21 +10,21 @@ import numpy as np
 import pandas as pd
 
 from ._utils.wording import listed
-from .em.dlm_family import Subset
-from .em.gap_completing import exact
-from .em.loop import Fit, run
-from .em.model_choice import Chosen
-from .em.multistart import NUMERICAL_ERRORS
-from .em.problem import Problem
-from .em.scatter import CorrelationScatter
-from .em.stopping import Stop, StopKind
+from .core.data.problem import Problem
+from .core.data.scatter import CorrelationScatter
+from .core.dlm.family import Subset
+from .core.engine.loop import Fit, run
+from .core.engine.multistart import NUMERICAL_ERRORS
+from .core.engine.stopping import Stop, StopKind
+from .core.missing.iteration import exact
 from .estimators import SparseFisherEM
 from .estimators.fitting import Fitted, adopt, specification
-from .estimators.gap_rows import prepared_rows
 from .model.dlm import MODELS
-from .selection.criterion import Partition, judge
-from .selection.forward_backward import select
-from .selection.roles import roles_table
+from .policy.criterion import Partition, judge
+from .policy.forward_backward import select
+from .policy.missing import prepared_rows
+from .policy.model import Chosen
+from .policy.roles import roles_table
 from .tables.checking import check_rows, check_table, check_weights
 from .tables.parameters import named_errors
 

@@ -122,7 +122,7 @@ def _trusted() -> list[str]:
 
 def _own_classes() -> tuple[type, ...]:
     from .estimators import BayesianFisherEM, FactorMixture, FisherEM, SparseFisherEM
-    from .model_selection.select_variables import SelectDiscriminative
+    from .search.select_variables import SelectDiscriminative
 
     return FisherEM, SparseFisherEM, BayesianFisherEM, FactorMixture, SelectDiscriminative
 

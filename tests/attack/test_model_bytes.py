@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 from fisherem import FisherEM, load, save
-from fisherem.em import multistart
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
+from fisherem.core.engine import multistart
+from fisherem.core.engine.checkpoints import Store
 from fisherem.estimators.fitting import specification
-from fisherem.model_selection.checkpoints import Store
 
 from .changes import changed, changes
 from .outcomes import Case, attack

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fisherem import FisherEM, __version__, datasets, load, save
 from fisherem.cli import main
-from fisherem.em.f_step.step import SPARSE_STEPS
+from fisherem.core.dlm.f_step.step import SPARSE_STEPS
 from fisherem.model.criteria import CRITERIA
 from fisherem.model.dlm import MODELS
 from fisherem.rivals import RIVALS
@@ -212,7 +212,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
-    from fisherem.em import multistart
+    from fisherem.core.engine import multistart
 
     def broken(*arguments, **keywords):
         raise FloatingPointError("no luck")

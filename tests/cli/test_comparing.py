@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from fisherem import datasets
 from fisherem.cli import main
-from fisherem.model_selection import comparison
-from fisherem.model_selection.comparison import methods
+from fisherem.search import comparison
+from fisherem.search.comparison import methods
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_rows_appear_as_they_finish_and_progress_says_which_runs(wine_csv, monke
 def test_a_row_leaves_the_process_before_the_next_method_runs(wine_csv):
     """Nothing waits in a buffer of the pipe."""
     code = (
-        "import time\nfrom fisherem.model_selection import comparison\nfrom fisherem.cli import main\n"
+        "import time\nfrom fisherem.search import comparison\nfrom fisherem.cli import main\n"
         "fit = comparison._fit\n"
         "def fitted(worker, estimator, X, p, seconds):\n"
         "    if type(estimator).__name__ == 'FisherEM': time.sleep(300)\n"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from fisherem import FisherEM, datasets, save
 from fisherem.cli import main
-from fisherem.model_selection import searching
+from fisherem.search import grid_runner as searching
 from fisherem.tables import opening
 
 

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fisherem import FisherEM, ModelSearch, datasets
 from fisherem.cli import main
-from fisherem.em.problem import prepare
-from fisherem.estimators.column_scales import large_columns
+from fisherem.core.data.problem import prepare
+from fisherem.policy.column_scales import large_columns
 
 
 @pytest.fixture(scope="module")

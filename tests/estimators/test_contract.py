@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, datasets
-from fisherem.em.f_step.step import SPARSE_STEPS
+from fisherem.core.dlm.f_step.step import SPARSE_STEPS
 from tests.contract import expected_failures
 from tests.naive import estimator_log_densities
 

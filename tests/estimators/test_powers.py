@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, load, save
-from fisherem.model_selection.scoring import accuracy
-from fisherem.selection.powers import Powers, yeo_johnson
+from fisherem.policy.powers import Powers, yeo_johnson
+from fisherem.search.scoring import accuracy
 
 PATTERN = np.array([[1.0, 1, 1, 1], [-1, -1, -1, -1], [1, -1, 1, -1]])
 

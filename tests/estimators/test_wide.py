@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM
-from fisherem.em import metric_starts, problem, starts
-from fisherem.em.f_step.step import SPARSE_STEPS
+from fisherem.core.data import problem
+from fisherem.core.dlm.f_step.step import SPARSE_STEPS
+from fisherem.core.starts import metrics as metric_starts
+from fisherem.core.starts import partitions as starts
 from tests.naive import accuracy
 
 

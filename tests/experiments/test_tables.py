@@ -17,8 +17,8 @@ from fisherem.experiments.paper import BAYES_ERRORS, DATA, SPARSE, TABLE_1, TABL
 from fisherem.experiments.plan import FULL, QUICK
 from fisherem.experiments.written import cell, markdown, signed
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
-from fisherem.model_selection.scoring import accuracy
 from fisherem.rivals import RIVALS, Rival
+from fisherem.search.scoring import accuracy
 
 TINY = replace(QUICK, data=("iris",), n_starts=2, models=("DkBk", "AkB"), levels=(0.1, 1.0))
 
@@ -145,8 +145,8 @@ def test_the_protocol_of_table_3_on_iris():
     found = table3.table(TINY, records).set_index("method")
     from sklearn.utils import check_random_state
 
-    from fisherem.em.problem import prepare
-    from fisherem.em.starts import random_starts
+    from fisherem.core.data.problem import prepare
+    from fisherem.core.starts.partitions import random_starts
 
     X, y = datasets.load("iris")
     X = (X - X.mean(axis=0)) / X.std(axis=0)

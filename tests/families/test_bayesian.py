@@ -8,12 +8,12 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import BayesianFisherEM, FisherEM, datasets, load, save
-from fisherem.em.bayes_family import BayesFamily
-from fisherem.em.bayes_step import bayes_step
-from fisherem.em.f_step.step import SPARSE_STEPS, Axes
-from fisherem.em.loop import Settings, run
-from fisherem.em.placing import LatentMoments
-from fisherem.em.problem import prepare
+from fisherem.core.bayes.family import BayesFamily
+from fisherem.core.bayes.step import bayes_step
+from fisherem.core.data.problem import prepare
+from fisherem.core.dlm.f_step.step import SPARSE_STEPS, Axes
+from fisherem.core.dlm.projection import LatentMoments
+from fisherem.core.engine.loop import Settings, run
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS
 from tests.contract import expected_failures

@@ -9,7 +9,8 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import FactorMixture, load, save
-from fisherem.em import sampling, starts
+from fisherem.core.data import sampling
+from fisherem.core.starts import partitions as starts
 from fisherem.model.dlm import OTHER_MODELS
 from fisherem.model.factors import STRUCTURES
 from tests.contract import expected_failures

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis
 
-from fisherem.em.factor_axes import group_moments, leading
-from fisherem.em.factor_density import regressions
-from fisherem.em.factor_family import FactorFamily
-from fisherem.em.factor_moments import AroundMeans, group_products
-from fisherem.em.factor_steps import Bounds, Factors, em_step, exact_step, newton_steps
-from fisherem.em.latent_factor_family import LatentFactorFamily
-from fisherem.em.latent_factors import LatentFactors
-from fisherem.em.loop import Settings, run
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
+from fisherem.core.engine.loop import Settings, run
+from fisherem.core.factors.axes import group_moments, leading
+from fisherem.core.factors.common_axes import LatentFactors
+from fisherem.core.factors.common_axes_family import LatentFactorFamily
+from fisherem.core.factors.density import regressions
+from fisherem.core.factors.family import FactorFamily
+from fisherem.core.factors.moments import AroundMeans, group_products
+from fisherem.core.factors.steps import Bounds, Factors, em_step, exact_step, newton_steps
 from fisherem.model.factors import STRUCTURES, resolve_structure
 from tests.families import naive_factors
 
@@ -174,7 +174,7 @@ def test_densities_and_scores_are_those_of_written_out_covariances(groups, name)
 
 def test_random_directions_find_the_leading_axes_of_many_variables(monkeypatch):
     """On many variables they come from products with the rows; on few from the covariances themselves."""
-    from fisherem.em import factor_axes
+    from fisherem.core.factors import axes as factor_axes
 
     rng = np.random.default_rng(1)
     labels = np.arange(300) % 2

@@ -11,7 +11,7 @@ from fisherem.cli.commands import main
 from fisherem.datasets import mars_like
 from fisherem.images import Cube, clean, segment
 from fisherem.images.colours import colour_view
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 cleaning = import_module("fisherem.images.clean")
 

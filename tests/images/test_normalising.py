@@ -7,7 +7,7 @@ from fisherem.images import segment
 from fisherem.images.clean import CleanPixels
 from fisherem.images.cube import Pixels
 from fisherem.images.normalising import Rule, divided
-from fisherem.model_selection.scoring import accuracy
+from fisherem.search.scoring import accuracy
 
 BANDS = np.linspace(0, 6, 40)
 TRUTH = np.repeat([0, 1, 2], 300).reshape(30, 30)

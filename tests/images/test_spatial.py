@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from fisherem import datasets
-from fisherem.em.spatial_prior import SpatialPrior
+from fisherem.core.data.spatial_prior import SpatialPrior
 from fisherem.estimators.fitting import fit_rows
 from fisherem.images import segment
 from tests.naive import accuracy

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from fisherem import datasets
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
 from fisherem.images import clean, segment
 from fisherem.images.spreading import FREE, _Swaps, exchanges, neighbours_of, spread
-from fisherem.selection.criterion import Partition, judge
+from fisherem.policy.criterion import Partition, judge
 from tests.naive import accuracy
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from fisherem.images import segment
 from fisherem.images.segment import _looked_at
-from fisherem.model_selection.scoring import accuracy
-from fisherem.reports.image import render_image
-from fisherem.reports.image_content import build_image
+from fisherem.reports.images.content import build_image
+from fisherem.reports.images.page import render_image
+from fisherem.search.scoring import accuracy
 from tests.reports.reading import Reader
 
 FAST = {"noise_factors": 0, "n_jobs": 1}

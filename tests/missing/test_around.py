@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, explain
 from fisherem.cli import main
-from fisherem.model_selection.comparison import compare
-from fisherem.model_selection.stability import stability
+from fisherem.search.comparison import compare
+from fisherem.search.stability import stability
 
 from .test_fits import with_gaps
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fisherem.em.gap_completing import complete_first, complete_with
-from fisherem.em.gap_expectation import Conditional, GapRows
-from fisherem.em.gap_patterns import GapMixture, Patterns
-from fisherem.em.noise_metric import NoiseMetric
+from fisherem.core.data.noise_metric import NoiseMetric
+from fisherem.core.missing.completion import complete_first, complete_with
+from fisherem.core.missing.expectation import Conditional, GapRows
+from fisherem.core.missing.patterns import GapMixture, Patterns
 from fisherem.tables.scaling import in_unit
 
 from . import naive
@@ -75,7 +75,7 @@ def test_many_patterns_are_worked_on_in_chunks(monkeypatch):
     parts = mixture(rng, 5, 2, 1, 3, False)
     rows = GapRows.of(Patterns.of(~missing), rows_with(rng, missing), np.zeros(5), None)
     whole = Conditional(rows, GapMixture.of(*parts))
-    monkeypatch.setattr("fisherem.em.gap_patterns._CHUNK", 200)
+    monkeypatch.setattr("fisherem.core.missing.patterns._CHUNK", 200)
     pieces = Conditional(rows, GapMixture.of(*parts))
     assert len(list(pieces.parts())) > 3
     assert np.allclose(pieces.log_density, whole.log_density, rtol=1e-12)

@@ -8,11 +8,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.em.gap_completing import Observed, complete_first, exact
-from fisherem.em.loop import run
-from fisherem.estimators import settling
+from fisherem.core.engine.loop import run
+from fisherem.core.missing.completion import Observed, complete_first
+from fisherem.core.missing.iteration import exact
 from fisherem.estimators.fitting import specification
-from fisherem.model_selection.scoring import accuracy
+from fisherem.policy import default_fit as settling
+from fisherem.search.scoring import accuracy
 from fisherem.tables.scaling import in_unit
 
 from . import naive

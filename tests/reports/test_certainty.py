@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from fisherem import FisherEM, Stability, stability
-from fisherem.reports.certainty import certainty
-from fisherem.reports.stability import stability_record
-from fisherem.reports.table import render
-from fisherem.reports.table_content import build
+from fisherem.reports.content.stability import stability_record
+from fisherem.reports.page.table import render
+from fisherem.reports.page.table_content import build
+from fisherem.reports.words.certainty import certainty
 
 from .reading import Reader, data_of
 

@@ -10,12 +10,12 @@ from sklearn.metrics import adjusted_rand_score
 import fisherem
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, Stability
 from fisherem.model.criteria import CRITERIA, Criterion
-from fisherem.model_selection.scoring import accuracy
-from fisherem.reports import rows
-from fisherem.reports.stability import VariableBack
-from fisherem.reports.summary import criteria_table, labels_table, summary, variables_table
-from fisherem.reports.table import render
-from fisherem.reports.table_content import build
+from fisherem.reports.content import rows
+from fisherem.reports.content.stability import VariableBack
+from fisherem.reports.page.table import render
+from fisherem.reports.page.table_content import build
+from fisherem.reports.words.summary import criteria_table, labels_table, summary, variables_table
+from fisherem.search.scoring import accuracy
 
 from .reading import Reader, data_of
 

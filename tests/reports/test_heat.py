@@ -8,11 +8,11 @@ import numpy as np
 from PIL import Image
 
 from fisherem import FisherEM, SparseFisherEM
-from fisherem.reports.heat import HALF, MISSING, RANGE
-from fisherem.reports.page_rows import page_rows
-from fisherem.reports.pixels import colour_scale, indexed_png
-from fisherem.reports.table import render
-from fisherem.reports.table_content import build
+from fisherem.reports.content.heat import HALF, MISSING, RANGE
+from fisherem.reports.content.page_rows import page_rows
+from fisherem.reports.figures.pixels import colour_scale, indexed_png
+from fisherem.reports.page.table import render
+from fisherem.reports.page.table_content import build
 
 from .reading import Reader, data_of
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, ModelSearch, report
-from fisherem.model_selection.how_many.rules import RULES
-from fisherem.reports.how_many import joins_of, verdict_of
-from fisherem.reports.table_content import build
+from fisherem.policy.number_of_groups.rules import RULES
+from fisherem.reports.page.table_content import build
+from fisherem.reports.words.how_many import joins_of, verdict_of
 
 
 @pytest.fixture(scope="module")

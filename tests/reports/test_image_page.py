@@ -13,9 +13,9 @@ import fisherem
 from fisherem import datasets
 from fisherem.images import Cube, segment
 from fisherem.plots.style import DARK_PALETTE, PALETTE
-from fisherem.reports.image import render_image
-from fisherem.reports.image_content import build_image
-from fisherem.reports.image_pictures import MAX_SIDE, group_colours, reduce_map
+from fisherem.reports.images.content import build_image
+from fisherem.reports.images.page import render_image
+from fisherem.reports.images.pictures import MAX_SIDE, group_colours, reduce_map
 
 from .reading import Reader
 
@@ -137,7 +137,7 @@ def test_a_page_of_the_largest_map_is_small():
 
 
 def test_colours_are_those_of_the_style_sheet():
-    from fisherem.reports.document import asset
+    from fisherem.reports.page.document import asset
 
     css = asset("page.css").lower()
     for palette in (PALETTE, DARK_PALETTE):
@@ -203,7 +203,7 @@ def test_the_view_of_the_scene_stands_beside_the_map(found):
 
 
 def test_views_of_large_images_are_means_of_blocks():
-    from fisherem.reports.image_pictures import reduce_colours
+    from fisherem.reports.images.pictures import reduce_colours
 
     rng = np.random.default_rng(1)
     colours = rng.integers(0, 256, size=(6, 2 * MAX_SIDE, 3)).astype(np.uint8)

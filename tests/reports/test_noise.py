@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM, report
-from fisherem.reports.facts import facts
-from fisherem.reports.summary import criteria_table, noise_words, scale_words, summary
+from fisherem.reports.words.facts import facts
+from fisherem.reports.words.summary import criteria_table, noise_words, scale_words, summary
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 import fisherem
 from fisherem import FisherEM, SparseFisherEM
-from fisherem.reports import rows
-from fisherem.reports.svg import labelled, ticks
-from fisherem.reports.table import render
-from fisherem.reports.table_content import build
+from fisherem.reports.content import rows
+from fisherem.reports.figures.svg import labelled, ticks
+from fisherem.reports.page.table import render
+from fisherem.reports.page.table_content import build
 from fisherem.reports.text import clean, embedded, number
 
 from .reading import Reader, data_of

@@ -9,12 +9,12 @@ import pytest
 
 import fisherem
 from fisherem import FisherEM, SparseFisherEM, explain
-from fisherem.reports.conclusion import conclude
-from fisherem.reports.group_words import effects
-from fisherem.reports.how_many import VerdictPart
-from fisherem.reports.page_rows import page_rows
-from fisherem.reports.table import render
-from fisherem.reports.table_content import build
+from fisherem.reports.content.page_rows import page_rows
+from fisherem.reports.page.conclusion import conclude
+from fisherem.reports.page.table import render
+from fisherem.reports.page.table_content import build
+from fisherem.reports.words.group_words import effects
+from fisherem.reports.words.how_many import VerdictPart
 
 from .reading import Reader
 

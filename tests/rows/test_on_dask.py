@@ -12,8 +12,8 @@ import pytest
 
 import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
-from fisherem.em import sampling as sample
-from fisherem.em import starts as start
+from fisherem.core.data import sampling as sample
+from fisherem.core.starts import partitions as start
 from fisherem.tables import dask_table as dask_tables
 from fisherem.tables.dask_table import DaskTable
 from tests.same import same

@@ -12,8 +12,8 @@ import zarr
 
 import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
-from fisherem.em import sampling as sample
-from fisherem.em import starts as start
+from fisherem.core.data import sampling as sample
+from fisherem.core.starts import partitions as start
 from fisherem.rows import on_disk as file_rows
 from fisherem.rows.on_disk import FileRows
 from fisherem.tables.file_table import FileTable, parse_memory
@@ -154,9 +154,9 @@ def test_models_are_saved_as_ever(folder, tmp_path):
 def test_only_posteriors_and_projections_are_kept(folder):
     """n x (K + d) at most, and two numbers a row that do not change with K."""
     rows = FileTable(open_source(folder / "rows.npy"), 60_000).rows(None, 1)
-    from fisherem.em.dlm_family import DLMFamily
-    from fisherem.em.loop import Settings, run
-    from fisherem.em.problem import prepare
+    from fisherem.core.data.problem import prepare
+    from fisherem.core.dlm.family import DLMFamily
+    from fisherem.core.engine.loop import Settings, run
     from fisherem.model.dlm import MODELS
 
     class Table:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fisherem.em.problem import prepare
+from fisherem.core.data.problem import prepare
 from fisherem.rows.blocks import Block, UncentredBlock, block_of
 from fisherem.rows.in_memory import ArrayRows
 

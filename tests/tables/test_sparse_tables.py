@@ -8,10 +8,10 @@ import pytest
 from scipy import sparse
 
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, SparseKMeans, compare
-from fisherem.em.problem import prepare
-from fisherem.model_selection.scoring import accuracy
+from fisherem.core.data.problem import prepare
 from fisherem.rows.in_memory import ArrayRows
 from fisherem.rows.sparse import SparseRows
+from fisherem.search.scoring import accuracy
 from fisherem.tables.errors import TableError
 from fisherem.tables.sparse_table import SparseTable
 from tests.same import same

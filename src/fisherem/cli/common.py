@@ -47,7 +47,7 @@ def friendly(command):
         except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
             raise InputError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
         except (ValueError, TypeError) as error:
-            from ..em.multistart import FitError
+            from ..core.engine.multistart import FitError
 
             kind = FailedError if isinstance(error, FitError) else InputError
             raise kind(" ".join(str(error).split())) from None

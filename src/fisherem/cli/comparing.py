@@ -20,7 +20,7 @@ __all__ = ["compare"]
 _NO_LIMIT = 2**62
 # Long enough for every method on the paper's tables but the slowest two on the largest; nobody waits for nothing.
 _SECONDS = 60.0
-_METHODS = "model_selection.comparison:methods"
+_METHODS = "search.comparison:methods"
 _WIDTHS = {"accuracy": 8, "ari": 6, "n_variables": 9, "seconds": 7}
 
 
@@ -83,8 +83,8 @@ class _Rows:
 def compare(source, clusters, methods, seconds, scale, output):
     """Fit several methods to the table DATA and put their results side by side, each as it is done."""
     from .._utils.atomic import atomic_file
-    from ..model_selection.comparison import compare as run
-    from ..model_selection.comparison import method_names
+    from ..search.comparison import compare as run
+    from ..search.comparison import method_names
 
     quiet_warnings()
     if output is not None:

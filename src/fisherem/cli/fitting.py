@@ -36,7 +36,7 @@ def _stability(model, table, X, n_refits: int | None, seed: int, jobs: int | Non
     if len(model.weights_) == 1:
         table.notes.append("--stability was left out: a single group always comes back")
         return None
-    from ..model_selection.stability import stability
+    from ..search.stability import stability
 
     return stability(
         model, X, n_subsamples=n_refits, fitted=model, random_state=seed, n_jobs=jobs,
@@ -94,7 +94,7 @@ def fit(source, clusters, sparsity, model, noise_factors, auto_scale, transforma
 
 def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: bool):
     """The search for the number of groups that nobody has given, which is said before it begins."""
-    from ..model_selection.search import ModelSearch
+    from ..search.model_search import ModelSearch
 
     said = "no -k was given: the number of groups is chosen first, as `fisherem search` does (-k 3 fixes it)"
     table.notes.append(said)
@@ -123,7 +123,7 @@ def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: 
 def search(source, clusters, models, criterion, fewest, joint, checkpoint, transformation, n_refits, scale, method,
            n_init, seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
     """Choose the number of groups for the table DATA, and say how sure that is."""
-    from ..model_selection.search import ModelSearch
+    from ..search.model_search import ModelSearch
 
     quiet_warnings()
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))

@@ -38,7 +38,7 @@ def _clusters(ctx, param, value):
 @click.option("--sparsity", type=Share(), default="auto", show_default=True,
               help="auto finds the bands with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="AkjB", show_default=True)
-@click.option("--method", type=Registered("em.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
+@click.option("--method", type=Registered("core.dlm.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
 @click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
 @click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
@@ -127,7 +127,7 @@ def _result(found) -> dict[str, Any]:
 
 def _say(result: dict[str, Any], output: Path) -> None:
     """The result in the terminal."""
-    from ..reports.how_many import in_words
+    from ..reports.words.how_many import in_words
 
     if "verdict" in result:
         click.echo(in_words(result["verdict"]["text"], ("pixels", "bands")))

@@ -119,7 +119,7 @@ _table_options = _all_of((
 
 fit_options = _all_of((
     scale_option,
-    click.option("--method", type=Registered("em.f_step.step:SPARSE_STEPS", words=(DENSE,)), default="two-step",
+    click.option("--method", type=Registered("core.dlm.f_step.step:SPARSE_STEPS", words=(DENSE,)), default="two-step",
                  show_default=True, help="How the axes are made sparse; dense uses every variable."),
     click.option("--n-init", type=click.IntRange(1), default=10, show_default=True, help="Number of starts."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the starts."),

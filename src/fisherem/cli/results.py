@@ -21,8 +21,8 @@ _MOST_SHAKY = 8
 
 def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
-    from ..reports.stability import stability_record
-    from ..reports.summary import summary
+    from ..reports.content.stability import stability_record
+    from ..reports.words.summary import summary
     from ..reports.writers import write_all
 
     write_all(folder, fitted, model, table, X, scaler, stability)
@@ -55,7 +55,7 @@ def _certainty(model, X) -> dict:
     """Whether the posteriors of the rows say how sure their groups are: "saturated" if not, and why."""
     import numpy as np
 
-    from ..reports.certainty import certainty
+    from ..reports.words.certainty import certainty
 
     mean = float(np.asarray(model.predict_proba(X)).max(axis=1).mean())
     found = certainty(mean, len(model.weights_), *X.shape)
@@ -70,7 +70,7 @@ def scores_of(labels, model) -> dict[str, float] | None:
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from ..model_selection.scoring import accuracy
+    from ..search.scoring import accuracy
 
     known = np.asarray(pd.notna(labels))
     if not known.any():

@@ -38,7 +38,7 @@ def predict(model_file, source, memory, output, as_json, quiet):
 
     from .._utils.atomic import atomic_file
     from ..persistence import load
-    from ..reports.summary import labels_table
+    from ..reports.words.summary import labels_table
 
     check_file(output)
     model = load(model_file)

@@ -12,14 +12,7 @@ classes y are for scoring only: no fit sees them.
 """
 
 from .scene import Scene, mars_like
-from .simulations import (
-    simulate,
-    simulate_chang,
-    simulate_dlm,
-    simulate_roles,
-    simulate_rotated,
-    simulate_snr,
-)
+from .simulations import simulate, simulate_chang, simulate_dlm, simulate_roles, simulate_rotated, simulate_snr
 from .tables import NAMES, load
 
 __all__ = [

@@ -9,16 +9,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
-from ..em.bayes_family import BayesFamily, BayesSolution
-from ..em.bayes_step import BayesParameters, MeansPrior
-from ..em.dlm_family import DLMFamily, DLMSolution, SparseSettings
-from ..em.f_step.step import SPARSE_STEPS, FStep
-from ..em.m_step import LatentParameters
-from ..em.model_choice import Chosen
-from ..em.multistart import Specification, fit
-from ..em.problem import AUTO_RIDGE
+from ..core.bayes.family import BayesFamily, BayesSolution
+from ..core.bayes.step import BayesParameters, MeansPrior
+from ..core.data.problem import AUTO_RIDGE
+from ..core.dlm.f_step.step import SPARSE_STEPS, FStep
+from ..core.dlm.family import DLMSolution, SparseSettings
+from ..core.dlm.m_step import LatentParameters
+from ..core.engine.multistart import Specification, fit
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
+from ..policy.model import Chosen
 from ..tables.checking import check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
 from .factor_fitting import opened
@@ -168,7 +168,6 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
     def _specification(self, n: int, p: int) -> Specification:
         spec = self._plain()._specification(n, p)
         plain = spec.family
-        assert isinstance(plain, DLMFamily)
         family = BayesFamily(**{field.name: getattr(plain, field.name) for field in fields(plain)})
         if self.method is not None and family.d:
             shares = check_sparsity(self.sparsity, family.d)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..em.factor_starts import fit_short_then_long
-from ..em.loop import Fit
-from ..em.multistart import Specification
-from ..em.problem import AUTO_RIDGE, Problem, prepare
+from ..core.data.problem import AUTO_RIDGE, Problem, prepare
+from ..core.engine.loop import Fit
+from ..core.engine.multistart import Specification
+from ..core.factors.starts import fit_short_then_long
 from ..model.criteria import CRITERIA
 from ..model.factors import Structure
-from ..selection.criterion import Partition
-from ..selection.scaling import standard_deviations
+from ..policy.criterion import Partition
+from ..policy.scaling import standard_deviations
 from ..tables.checking import check_clusters, check_table, check_weights
 from ..tables.scaling import in_unit, rescaled
 from .fitting import RAW, STANDARDISE, specification, warn_of_constant_columns

@@ -10,14 +10,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
-from ..em.factor_density import FactorDensity, factor_scores
-from ..em.factor_family import FactorFamily, FactorSolution
-from ..em.factor_starts import MIXED
-from ..em.latent_factor_family import LatentFactorFamily, LatentFactorSolution
-from ..em.latent_factors import LatentFactors
-from ..em.loop import Settings
-from ..em.multistart import Specification
-from ..em.starts import STARTS
+from ..core.engine.loop import Settings
+from ..core.engine.multistart import Specification
+from ..core.factors.common_axes import LatentFactors
+from ..core.factors.common_axes_family import LatentFactorFamily, LatentFactorSolution
+from ..core.factors.density import FactorDensity, factor_scores
+from ..core.factors.family import FactorFamily, FactorSolution
+from ..core.factors.starts import MIXED
+from ..core.starts.partitions import STARTS
 from ..model.dlm import AUTO
 from ..model.factors import resolve_structure
 from ..tables.checking import MOST_REPEATS, check_init, check_number, check_one_of

@@ -1,28 +1,23 @@
-"""FisherEM: parameters, checks, fitted attributes. The mathematics is in `em`."""
+"""FisherEM: parameters, checks, fitted attributes. The mathematics is in `core`, the decisions in `policy`."""
 
 from __future__ import annotations
+
+from inspect import signature
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.public import public
-from ..em.dlm_family import DLMFamily, Means
-from ..em.f_step.dense import DISCRIMINANTS
-from ..em.loop import Settings
-from ..em.multistart import Specification
-from ..em.problem import AUTO_RIDGE
-from ..em.starts import STARTS
-from ..em.stopping import STOPPING
+from ..core.data.problem import AUTO_RIDGE
+from ..core.dlm.f_step.dense import DISCRIMINANTS
+from ..core.dlm.family import DLMFamily, Means
+from ..core.engine.loop import Settings
+from ..core.engine.multistart import Specification
+from ..core.engine.stopping import STOPPING
+from ..core.starts.partitions import STARTS
 from ..model.dlm import AUTO, candidates
-from ..selection.noise import NOISE_AUTO
-from ..tables.checking import (
-    MOST_REPEATS,
-    check_init,
-    check_number,
-    check_one_of,
-    check_table,
-    check_weights,
-)  # fmt: skip
+from ..policy.noise import NOISE_AUTO
+from ..tables.checking import MOST_REPEATS, check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY, parse_memory
 from .fitting import SCALES, TRANSFORMATIONS, adopt, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
@@ -281,6 +276,19 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             check_number("n_jobs", self.n_jobs, integer=True)
         parse_memory(self.memory)
         check_random_state(self.random_state)
+
+    _chooses_variables = False  # whether the variables that carry the axes are found by the fit itself
+
+    def _dense(self, n_clusters: int, **changes) -> FisherEM:
+        """A plain Fisher-EM with this estimator's parameters, on one thread, with noise factors only if given.
+
+        It is what is fitted to parts of the rows once the variables are known.
+        """
+        given = self.get_params(deep=False)
+        known = {name: given[name] for name in signature(FisherEM).parameters if name in given}
+        if isinstance(known["noise_factors"], str):
+            known["noise_factors"] = 0
+        return FisherEM(**(known | {"n_clusters": n_clusters, "n_jobs": 1, "n_axes": None} | changes))
 
     def _specification(self, n: int, p: int) -> Specification:
         most = min(self.n_clusters - 1, p - 1)

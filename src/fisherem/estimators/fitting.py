@@ -10,25 +10,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._utils.wording import column_name, group_name, listed
-from ..em.f_step.step import FStep
-from ..em.gap_completing import exact
-from ..em.loop import Fit
-from ..em.model_choice import Chosen
-from ..em.multistart import Specification
-from ..em.problem import Problem, prepare
-from ..em.stopping import StopKind
+from ..core.data.problem import Problem, prepare
+from ..core.dlm.f_step.step import FStep
+from ..core.engine.loop import Fit
+from ..core.engine.multistart import Specification
+from ..core.engine.stopping import StopKind
+from ..core.missing.iteration import exact
 from ..model.criteria import CRITERIA, bic
 from ..model.dlm import AUTO
-from ..selection.criterion import Partition
-from ..selection.powers import Powers, total_log_slope
-from ..selection.roles import roles_table
-from ..selection.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
+from ..policy.column_scales import large_columns_text, warn_of_large_columns
+from ..policy.criterion import Partition
+from ..policy.default_fit import settled_fit
+from ..policy.missing import NO_POWERS, check_gaps, completed, log_jacobian
+from ..policy.model import Chosen
+from ..policy.powers import Powers, total_log_slope
+from ..policy.roles import roles_table
+from ..policy.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
 from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
-from .column_scales import large_columns_text, warn_of_large_columns
-from .gap_rows import NO_POWERS, check_gaps, completed, log_jacobian
-from .settling import settled_fit
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "Fitted", "adopt", "check_parameters", "fit_rows",

@@ -10,15 +10,15 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..em.gap_completing import filled
-from ..em.gap_expectation import Conditional, GapRows
-from ..em.gap_patterns import GapMixture, Patterns, by_rows
-from ..em.kernels import Expectation
-from ..selection.criterion import Partition
+from ..core.data.kernels import Expectation
+from ..core.missing.completion import filled
+from ..core.missing.expectation import Conditional, GapRows
+from ..core.missing.patterns import GapMixture, Patterns, by_rows
+from ..policy.criterion import Partition
+from ..policy.missing import NO_POWERS, completed, warn_of_empty_rows
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.gaps import has_gaps
 from ..tables.scaling import rescaled
-from .gap_rows import NO_POWERS, completed, warn_of_empty_rows
 
 __all__ = ["ToleratesGaps"]
 

@@ -12,19 +12,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..em.dlm_family import DLMSolution, Means
-from ..em.f_step.step import Axes
-from ..em.kernels import project
-from ..em.m_step import LatentParameters, Parameters
-from ..em.noise_metric import NoiseMetric
-from ..em.passes import evaluate
-from ..em.placing import Outside
-from ..em.problem import prepare
+from ..core.data.e_step import evaluate
+from ..core.data.kernels import project
+from ..core.data.noise_metric import NoiseMetric
+from ..core.data.problem import prepare
+from ..core.dlm.f_step.step import Axes
+from ..core.dlm.family import DLMSolution, Means
+from ..core.dlm.m_step import LatentParameters, Parameters
+from ..core.dlm.projection import Outside
 from ..model.criteria import CRITERIA
+from ..policy.criterion import Partition
+from ..policy.powers import Powers, log_slope
 from ..rows.base import Rows
 from ..rows.in_memory import ArrayRows
-from ..selection.criterion import Partition
-from ..selection.powers import Powers, log_slope
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled

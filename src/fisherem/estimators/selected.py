@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..em.dlm_family import Means
+from ..core.dlm.family import Means
 from .pipelines import last_step
 
 __all__ = ["needed_names", "on_selected"]

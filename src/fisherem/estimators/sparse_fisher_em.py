@@ -1,4 +1,4 @@
-"""SparseFisherEM: Fisher-EM with sparse axes. The sparse F-steps are in `em.f_step`, the choice in `selection`."""
+"""SparseFisherEM: Fisher-EM with sparse axes. The sparse F-steps are in `core.dlm.f_step`, the choice in `policy`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from .._utils.docstrings import with_sections_of
 from .._utils.public import public
-from ..em.dlm_family import DLMFamily, Means, SparseSettings
-from ..em.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
-from ..em.multistart import Specification
+from ..core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from ..core.dlm.family import Means, SparseSettings
+from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO
 from ..tables.checking import check_flag, check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
@@ -133,6 +133,10 @@ class SparseFisherEM(FisherEM):
         self.scale_penalty = scale_penalty
         self.axis_weights = axis_weights
 
+    @property
+    def _chooses_variables(self) -> bool:  # type: ignore[override]
+        return isinstance(self.sparsity, str)
+
     def _shares(self, d: int) -> np.ndarray | None:
         """A share per axis; None for "auto"."""
         automatic = isinstance(self.sparsity, str) and self.sparsity == AUTO
@@ -152,7 +156,6 @@ class SparseFisherEM(FisherEM):
     def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)
         family = spec.family
-        assert isinstance(family, DLMFamily)
         sparse = SparseSettings(
             method=self.method,
             sparsity=self._shares(family.d),

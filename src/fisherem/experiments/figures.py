@@ -10,11 +10,11 @@ import numpy as np
 
 from .._utils.atomic import atomic_file
 from ..estimators import SparseFisherEM
-from ..model_selection.scoring import best_matching, contingency
-from ..model_selection.search import ModelSearch
 from ..plots.projection import ProjectionDisplay
 from ..plots.search import PathDisplay
 from ..plots.selection import SelectionDisplay
+from ..search.model_search import ModelSearch
+from ..search.scoring import best_matching, contingency
 from .jobs import Job
 from .methods import DEFAULT, rivals
 from .paper import DATA, SPARSE

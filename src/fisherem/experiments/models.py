@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 
 from ..estimators import BayesianFisherEM, FactorMixture, FisherEM
 from ..model.dlm import MODELS
-from ..model_selection.scoring import accuracy
+from ..search.scoring import accuracy
 from .jobs import Job
 from .paper import DATA
 from .plan import FULL, Plan

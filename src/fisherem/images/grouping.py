@@ -9,15 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .._utils.wording import count, listed, ranges
-from ..em.dlm_family import DLMFamily
-from ..em.loop import Fit
-from ..em.model_choice import Chosen
-from ..em.multistart import NUMERICAL_ERRORS, Specification, run_adapted
-from ..em.problem import Problem
+from ..core.data.problem import Problem
+from ..core.engine.loop import Fit
+from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, run_adapted
 from ..estimators.fitting import RAW, Fitted, adopt, fit_rows, specification
 from ..model.dlm import MODELS
-from ..selection.alternation import Wanted, alternate, fit_subset
-from ..selection.criterion import Partition, judge
+from ..policy.alternation import Wanted, alternate, fit_subset
+from ..policy.criterion import Partition, judge
+from ..policy.model import Chosen
 from .spreading import Exchange, exchanges, spread
 
 __all__ = ["Grouped", "least_pixels", "spread_bands", "without_small_groups"]
@@ -75,7 +74,6 @@ class Grouped:
 def _specification(estimator, problem: Problem, n_factors: int) -> Specification:
     """What the estimator asks for, with as many factors of the noise as were chosen."""
     spec = specification(estimator, int(problem.rows.n), problem.p)
-    assert isinstance(spec.family, DLMFamily)
     return replace(spec, family=replace(spec.family, n_factors=n_factors))
 
 
@@ -200,7 +198,6 @@ def _refitted(found: Grouped, labels: np.ndarray, K: int, rows, prior) -> Groupe
 def _from_labels(found: Grouped, spec: Specification, labels: np.ndarray, K: int) -> Fit | None:
     problem, fitted = found.problem, found.fitted
     family = spec.family
-    assert isinstance(family, DLMFamily)
     if family.sparse is not None and family.sparse.sparsity is None:
         best = alternate(problem, spec, labels, K - 1, fitted.model_)
         return None if best is None else best.fit

@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from ..em.metric_starts import LARGE, centred_rows
-from ..em.starts import distinct_rows
-from ..model_selection.scoring import best_matching, contingency
-from ..selection.pool import TRUST, beyond_chance
+from ..core.starts.metrics import LARGE, centred_rows
+from ..core.starts.partitions import distinct_rows
+from ..policy.alternative_starts import TRUST, beyond_chance
+from ..search.scoring import best_matching, contingency
 from .clean import CleanPixels
 
 __all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model_selection.stability import Stability, stability
+from ..search.stability import Stability, stability
 from .clean import Cleaned
 
 __all__ = ["PixelStability", "pixel_stability"]

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..em.spatial_prior import NEIGHBOURHOODS, SpatialPrior
+from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
-from ..estimators.column_scales import LARGE_COLUMNS
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
-from ..model_selection.search import ModelSearch, search_rows
-from ..model_selection.search_parameters import VERDICT
+from ..policy.column_scales import LARGE_COLUMNS
 from ..rows.threads import one_thread_each
+from ..search.model_search import ModelSearch, search_rows
+from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
 from .colours import check_rgb

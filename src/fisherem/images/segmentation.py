@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._utils.wording import group_name, ranges
 from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
-from ..reports.image import image_report
+from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
 from .colours import colour_bands, colour_view
 from .cube import Cube

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..selection.criterion import Partition, judge
+from ..policy.criterion import Partition, judge
 
 __all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "spread"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from .._utils.register import Register
-from ..model_selection.scoring import best_matching, contingency
+from ..search.scoring import best_matching, contingency
 from .arrays import load_array, matlab_array
 from .envi import DATA_SUFFIXES, read_envi
 from .geotiff import read_geotiff

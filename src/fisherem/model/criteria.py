@@ -28,7 +28,7 @@ class Criterion:
     label: str  # as people read it: "BIC"
     formula: str  # in words, for pages
     value: Callable[[float, float, float, float], float] | None = None
-    # ... or of the partition and the selected variables (a `selection.criterion.Partition` and indices)
+    # ... or of the partition and the selected variables (a `policy.criterion.Partition` and indices)
     of_partition: Callable[[Any, np.ndarray], float] | None = None
 
     def __call__(self, log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:

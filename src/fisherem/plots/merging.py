@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._utils.wording import group_name
-from ..model_selection.merging import MergeTree, merge_tree
+from ..search.merging import MergeTree, merge_tree
 from .style import Display, new_axes
 
 __all__ = ["MergeDisplay"]

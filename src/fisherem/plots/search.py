@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..model_selection.search_tables import criterion_label, criterion_table, path_table
+from ..search.search_tables import criterion_label, criterion_table, path_table
 from .style import MARKERS, PALETTE, Display, new_axes
 
 __all__ = ["CriterionDisplay", "PathDisplay"]

@@ -9,7 +9,7 @@ from 1 and columns without a name as x1, x2, ...
 `summary` gives the same facts as tables and values, for the files and the terminal of the command line.
 """
 
-from .table import report
-from .table_content import Content
+from .page.table import report
+from .page.table_content import Content
 
 __all__ = ["Content", "report"]

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from .._utils.atomic import output_folder
 from .._utils.register import Register
 from ..persistence import save
-from .summary import criteria_table, labels_table, variables_table
-from .table import report
+from .page.table import report
+from .words.summary import criteria_table, labels_table, variables_table
 
 __all__ = ["WRITERS", "Finished", "write_all"]
 

@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 
 from .base import Rows
-from .blocks import (
-    Block,
-    BlockState,
-    UncentredBlock,
-    buffer,
-    quiet_overflow,
-    run_several,
-    small_offset,
-    tile_rows,
-)
+from .blocks import Block, BlockState, UncentredBlock, buffer, quiet_overflow, run_several, small_offset, tile_rows
 from .threads import n_threads
 
 __all__ = ["ArrayRows"]

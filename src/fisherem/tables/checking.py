@@ -105,7 +105,7 @@ def open_rows(estimator, X) -> Any:
 
 def _opened(estimator, X) -> Any:
     """A path, a memory map or a Zarr array as a frame or a `FileTable`."""
-    from .opening import open_table  # the readers of a dozen kinds of files, which arrays and frames need not wait for
+    from .opening import open_table
 
     return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator)).X
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.wording import group_name
-from .. import svg
-from ..svg import Scale, element, label, labelled, mark, text, ticks
-from ..variables import Variable
+from ..content.variables import Variable
+from . import svg
 from .frame import padded
+from .svg import Scale, element, label, labelled, mark, text, ticks
 
 __all__ = ["box_plot"]
 

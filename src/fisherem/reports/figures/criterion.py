@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import svg
-from ..how_chosen import Search
-from ..svg import Scale, element, mark, polyline, text
+from ..words.how_chosen import Search
+from . import svg
 from .frame import axis_title, both_widths, padded, value_grid
+from .svg import Scale, element, mark, polyline, text
 
 __all__ = ["MAX_COLOURED", "criterion_lines"]
 

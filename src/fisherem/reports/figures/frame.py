@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..svg import Scale, element, labelled, mark, text, ticks
+from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["NARROW", "WIDE", "axis_title", "both_widths", "legend_mark", "padded", "shorten", "value_grid"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.wording import count, group_name
-from .. import svg
-from ..heat import HALF, RANGE, HeatMap
-from ..pixels import colour_scale, indexed_png
-from ..svg import element, mark
+from ..content.heat import HALF, RANGE, HeatMap
+from . import svg
 from .frame import WIDE, both_widths, shorten
+from .pixels import colour_scale, indexed_png
+from .svg import element, mark
 
 __all__ = ["heat_figure", "heat_scale"]
 

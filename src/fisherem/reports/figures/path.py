@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import svg
-from ..how_chosen import Path
-from ..svg import Scale, element, mark, polyline, text
+from ..words.how_chosen import Path
+from . import svg
 from .frame import NARROW, axis_title, both_widths, padded, value_grid
+from .svg import Scale, element, mark, polyline, text
 
 __all__ = ["path_panels"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.wording import count
-from .. import svg
-from ..svg import Scale, element, labelled, mark, text, ticks
-from ..variables import Profile
+from ..content.variables import Profile
+from . import svg
 from .frame import WIDE, both_widths, padded, shorten
+from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["profile_plot"]
 

@@ -1,0 +1,90 @@
+"""The Bayesian Fisher-EM as a family: the axes of Fisher-EM, dense or sparse, and a prior on the groups' means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..data.kernels import GroupSums
+from ..data.problem import Problem
+from ..dlm.f_step.between import fisher_criterion
+from ..dlm.family import DLMFamily, DLMSolution, DLMStep
+from ..dlm.m_step import LatentParameters
+from ..dlm.projection import FullMeans, LatentMeans, LatentMoments
+from .step import BayesParameters, MeansPrior, bayes_step
+
+__all__ = ["BayesFamily", "BayesStep"]
+
+
+@dataclass(frozen=True)
+class BayesFamily(DLMFamily):
+    """One of the twelve models with a prior on the means. The "log-likelihood" of a fit is its bound (ELBO)."""
+
+    def begin(self, problem: Problem) -> BayesStep:
+        """F- and M-steps with an empty memory."""
+        return BayesStep(self, problem)
+
+    def n_parameters(self, solution: DLMSolution, p: int) -> int:
+        """Those of the model, with nu and lambda in place of the groups' means."""
+        d = solution.axes.d
+        return super().n_parameters(solution, p) - self.n_clusters * d + (d + 1 if d else 0)
+
+    def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> DLMSolution:
+        """The solution from the arrays and values of `BayesSolution.pack`."""
+        solution = super().unpack(arrays, values)
+        assert isinstance(solution.density, LatentParameters)
+        prior = MeansPrior(arrays["prior_mean"], values["prior_variance"])
+        density = BayesParameters.with_posteriors(solution.density, arrays["spreads"], prior, values["weight"])
+        return BayesSolution(
+            solution.axes, solution.means, density, solution.separation, solution.overall, weight=values["weight"]
+        )
+
+
+@dataclass(frozen=True)
+class BayesSolution(DLMSolution):
+    """Axes, group means of the rows, and parameters with the posteriors of the latent means."""
+
+    weight: float = np.inf  # of the rows that the bound is of
+
+    def record(self) -> dict[str, Any]:
+        """The DLM's, and the variance of the prior."""
+        prior = self._posterior().prior
+        return super().record() | {"prior_variance": float("nan") if prior is None else prior.variance}
+
+    def _posterior(self) -> BayesParameters:
+        assert isinstance(self.density, BayesParameters)
+        return self.density
+
+    def moved(self, by: np.ndarray) -> BayesSolution:
+        """Means, and the mean of the prior, moved."""
+        moved, density = super().moved(by), self._posterior()
+        assert density.prior is not None
+        prior = replace(density.prior, mean=density.prior.mean + by @ self.axes.rows)
+        return replace(moved, density=replace(moved.density, prior=prior))  # type: ignore[return-value, call-arg]
+
+    def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The DLM's arrays and values, with the posteriors and the prior."""
+        arrays, values = super().pack()
+        density = self._posterior()
+        assert density.prior is not None
+        assert density.spreads is not None
+        arrays |= {"spreads": density.spreads, "prior_mean": density.prior.mean}
+        return arrays, values | {"prior_variance": density.prior.variance, "weight": self.weight}
+
+
+class BayesStep(DLMStep):
+    """F-step, and sweeps over the posteriors, the parameters and the prior."""
+
+    last: BayesParameters | None = None
+
+    def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> BayesSolution:
+        """The bound's maximum for these axes and posteriors of the groups, as far as sweeps reach it."""
+        family, problem = self.family, self.problem
+        self.last = bayes_step(
+            sums.weights, placing.latent_means, moments, family.model, problem.p, self.floor, self.last
+        )
+        separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
+        weight = float(sums.weights.sum())
+        return BayesSolution(self.axes, self.means, self.last, separation, self.overall, weight=weight)

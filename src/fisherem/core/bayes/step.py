@@ -1,0 +1,142 @@
+"""The Bayesian Fisher-EM (Jouvin, Bouveyron & Latouche 2021): the groups' latent means have a normal prior.
+
+mu_k ~ N(nu, lambda I), x | k ~ N(mu_k, Sigma_k), y = U x + noise of variance beta_k outside U. The approximation of the
+posterior is prod_i tau_i prod_k N(m_k, S_k). For given tau, with n_k, the mean xbar_k of the coordinates x = U'y and
+their scatter W_k about it (so sums of the rows), each line raises the bound
+
+    S_k     = (I / lambda + n_k Sigma_k^-1)^-1,   m_k = nu + n_k S_k Sigma_k^-1 (xbar_k - nu)
+    Sigma_k = W_k / n_k + (xbar_k - m_k)(xbar_k - m_k)' + S_k,   tied as the model says
+    nu      = mean of the m_k,   lambda = sum_k (trace S_k + |m_k - nu|^2) / (d K)
+
+and they are repeated until it stands still. The bound itself is sum_i log sum_k exp(rho_ik) - KL(q(mu) || prior), with
+rho_ik the expected log joint density, whose normalised exponentials are tau.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...model.dlm import DLM
+from ...rows.blocks import BlockState
+from ..dlm.m_step import LatentParameters, m_step
+from ..dlm.projection import LatentMoments
+
+__all__ = ["BayesParameters", "MeansPrior", "bayes_step"]
+
+# Repetitions of the lines above at most, and the change of the bound per row at which they end.
+_MOST_SWEEPS, _SMALL_CHANGE = 200, 1e-10
+# The least variance of the prior, as a share of the floor of the covariances: all groups at one place.
+_LEAST_PRIOR = 1e-3
+
+
+@dataclass(frozen=True)
+class MeansPrior:
+    """nu (d) and lambda, by empirical Bayes."""
+
+    mean: np.ndarray
+    variance: float
+
+
+@dataclass(frozen=True)
+class BayesParameters(LatentParameters):
+    """The parameters with the posteriors of the means: `latent_means` are m_k, `spreads` their covariances S_k."""
+
+    spreads: np.ndarray | None = None  # K x d x d
+    prior: MeansPrior | None = None
+    price: float = 0.0  # KL(q(mu) || prior) per unit of the rows' weight
+
+    @classmethod
+    def with_posteriors(
+        cls, parameters: LatentParameters, spreads: np.ndarray, prior: MeansPrior, weight: float
+    ) -> BayesParameters:
+        """`weight` is the number of rows that the bound is of; infinite where it is not asked for."""
+        kept = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
+        precisions = parameters.whiteners.transpose(0, 2, 1) @ parameters.whiteners
+        kept["constants"] = parameters.constants - 0.5 * np.einsum("kij,kji->k", precisions, spreads)
+        price = _divergence(parameters.latent_means, spreads, prior) / weight
+        return cls(**kept, spreads=spreads, prior=prior, price=price)
+
+    def log_common(self, state: BlockState) -> np.ndarray | float:
+        """That of the DLM, less the row's share of the divergence."""
+        return super().log_common(state) - self.price
+
+
+def _divergence(means: np.ndarray, spreads: np.ndarray, prior: MeansPrior) -> float:
+    """KL(prod_k N(m_k, S_k) || prod_k N(nu, lambda I))."""
+    d = means.shape[1]
+    if d == 0:
+        return 0.0
+    squares = np.einsum("kii->k", spreads) + ((means - prior.mean) ** 2).sum(axis=1)
+    log_dets = np.linalg.slogdet(spreads)[1]
+    return 0.5 * float((squares / prior.variance - d - log_dets + d * np.log(prior.variance)).sum())
+
+
+def bayes_step(
+    weights: np.ndarray,
+    centres: np.ndarray,
+    moments: LatentMoments,
+    model: DLM,
+    p: int,
+    floor: float,
+    last: BayesParameters | None,
+) -> BayesParameters:
+    """The parameters and the posteriors of the means from the groups' weights, means xbar_k and moments.
+
+    Sweeps begin with the last parameters, where the axes have kept their number, so that the bound rises from theirs.
+    """
+    K, d = centres.shape
+    plain = m_step(weights, centres, moments, model, p, floor, LatentParameters)
+    assert isinstance(plain, LatentParameters)
+    if d == 0:
+        prior = MeansPrior(np.zeros(0), 1.0)
+        return BayesParameters.with_posteriors(plain, np.zeros((K, 0, 0)), prior, np.inf)
+    known = last is not None and last.latent_means.shape == centres.shape
+    prior = last.prior if known and last is not None and last.prior is not None else _first_prior(centres, floor)
+    covariances = last.covariances if known and last is not None else plain.covariances
+    best, bound = None, -np.inf
+    for _ in range(_MOST_SWEEPS):
+        means, spreads = _posteriors(weights, centres, covariances, prior)
+        offsets = centres - means
+        scatter = moments.covariances + weights[:, None, None] * (offsets[:, :, None] * offsets[:, None, :] + spreads)
+        parameters = m_step(weights, means, replace(moments, covariances=scatter), model, p, floor, LatentParameters)
+        assert isinstance(parameters, LatentParameters)
+        covariances = parameters.covariances
+        prior = MeansPrior(means.mean(axis=0), _prior_variance(means, spreads, floor))
+        value = _bound(weights, scatter, covariances, means, spreads, prior)
+        best = BayesParameters.with_posteriors(parameters, spreads, prior, float(weights.sum()))
+        if value - bound < _SMALL_CHANGE * weights.sum():
+            break
+        bound = value
+    assert best is not None
+    return best
+
+
+def _first_prior(centres: np.ndarray, floor: float) -> MeansPrior:
+    nu = centres.mean(axis=0)
+    return MeansPrior(nu, max(float(((centres - nu) ** 2).mean()), floor))
+
+
+def _prior_variance(means: np.ndarray, spreads: np.ndarray, floor: float) -> float:
+    """lambda."""
+    squares = np.einsum("kii->", spreads) + ((means - means.mean(axis=0)) ** 2).sum()
+    return max(float(squares) / means.size, _LEAST_PRIOR * floor)
+
+
+def _posteriors(
+    weights: np.ndarray, centres: np.ndarray, covariances: np.ndarray, prior: MeansPrior
+) -> tuple[np.ndarray, np.ndarray]:
+    """(m_k (K x d), S_k (K x d x d))"""
+    precisions = np.linalg.inv(covariances) * weights[:, None, None]
+    spreads = np.linalg.inv(np.eye(centres.shape[1]) / prior.variance + precisions)
+    spreads = (spreads + spreads.transpose(0, 2, 1)) / 2
+    shifts = np.einsum("kij,kjl,kl->ki", spreads, precisions, centres - prior.mean)
+    return prior.mean + shifts, spreads
+
+
+def _bound(weights, scatter, covariances, means, spreads, prior) -> float:
+    """What the sweeps raise of the bound: the part of the covariances inside the axes, and the divergence."""
+    log_dets = np.linalg.slogdet(covariances)[1]
+    fits = np.einsum("kij,kji->k", np.linalg.inv(covariances), scatter)
+    return -0.5 * float((weights * log_dets + fits).sum()) - _divergence(means, spreads, prior)

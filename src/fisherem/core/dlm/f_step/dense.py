@@ -1,0 +1,93 @@
+"""The dense F-step: orthonormal axes U (p x d) that maximise Fisher's criterion, eq. (6).
+
+All three work on S^-1 H, so every eigenproblem is K x K. The criterion depends on the span of U alone and its maximum
+is the span of S^-1 H: `svd` and `regression` attain it (with different axes inside it). `orthonormal` is the paper's
+choice (Foley & Sammon 1975): the best axis, then the best axis orthogonal to it, and so on; greedy, so its span and
+its value of the criterion are different in general (docs/departures.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...._utils.register import Register
+from ....solvers import small
+from ....solvers.procrustes import nearest_orthonormal
+from .between import Between
+
+__all__ = ["DISCRIMINANTS", "discriminant_vectors", "orthonormal", "regression", "svd"]
+
+# Discriminant ratios below this share of the largest are rounding: the between-covariance has no such direction.
+RANK_TOLERANCE = 1e-10
+
+
+def orthonormal(between: Between, d: int) -> np.ndarray:
+    """Foley-Sammon axes: u_j maximises u'S_Bu / u'Su among directions orthogonal to u_1 ... u_(j-1).
+
+    With P = S^-1 - S^-1 U (U'S^-1U)^-1 U'S^-1, the inverse of S restricted to the complement of U, the next axis is
+    P H v with v the first eigenvector of H'PH (K x K): no complement basis is built.
+    """
+    H, G = between.H, between.solved.copy()  # G = P H
+    axes = np.zeros((len(H), 0))
+    solved_axes = np.zeros((len(H), 0))
+    for j in range(d):
+        M = H.T @ G
+        values, vectors = np.linalg.eigh((M + M.T) / 2)
+        if j == 0:  # as many axes as S_B has directions: further ones would only repeat them
+            d = min(d, int((values > RANK_TOLERANCE * max(values[-1], 0)).sum()))
+        if j >= d or values[-1] <= 0:
+            break
+        axis = G @ vectors[:, -1]
+        axis -= axes @ (axes.T @ axis)  # exact arithmetic would leave nothing to remove
+        axis /= np.linalg.norm(axis)
+        axes = np.column_stack([axes, axis])
+        if j == d - 1:
+            break  # the last axis restricts no other
+        solved_axes = np.column_stack([solved_axes, between.scatter.solve(axis)])
+        G = between.solved - solved_axes @ np.linalg.solve(axes.T @ solved_axes, axes.T @ between.solved)
+    return axes
+
+
+def discriminant_vectors(between: Between, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvectors S^-1 H E of S^-1 S_B with their ratios gamma, and E (K x d), largest ratio first."""
+    values, vectors = _ratios(between, d)
+    return between.solved @ vectors, values, vectors
+
+
+def _ratios(between: Between, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """(gamma, E): the largest eigenvalues of H'S^-1 H that are no rounding, at most d, and their vectors (K x d)."""
+    values, vectors = small.eigh(between.M)
+    values, vectors = values[::-1][:d], vectors[:, ::-1][:, :d]
+    keep = values > RANK_TOLERANCE * max(values[0], 0) if len(values) else values > 0
+    return values[keep], vectors[:, keep]
+
+
+def svd(between: Between, d: int) -> np.ndarray:
+    """The first d left singular vectors of S^-1 S_B = (S^-1 H) H'."""
+    values, vectors = _ratios(between, d)
+    if len(values) < between.H.shape[1] - 1:  # fewer axes than the rank: the best span first, then its basis
+        q, _ = small.qr(between.solved @ vectors)
+        r = q.T @ between.solved
+    else:
+        q, r = small.qr(between.solved)
+    u, _, _ = small.svd(r @ between.H.T)
+    return q @ u[:, : len(values)]
+
+
+def regression(between: Between, d: int) -> np.ndarray:
+    """The unpenalised Proposition 3: B = S_W-orthonormal discriminant vectors shrunk by Lambda / (Lambda + rho),
+    then the nearest orthonormal matrix (Proposition 2). rho = 1 as in sparse_regression.py.
+
+    For u = S^-1 H e with ratio gamma: u'S_Wu = gamma - gamma^2 and Lambda = gamma / (1 - gamma).
+    """
+    axes, ratio, _ = discriminant_vectors(between, d)
+    within = np.maximum(ratio * (1 - ratio), np.finfo(float).tiny)
+    return nearest_orthonormal(axes * (ratio / np.sqrt(within)))
+
+
+# (between, d) -> U (r x at most d), orthonormal.
+DISCRIMINANTS: Register[Callable[[Between, int], np.ndarray]] = Register(
+    "discriminant", {"orthonormal": orthonormal, "svd": svd, "regression": regression}
+)

@@ -1,0 +1,334 @@
+"""The DLM as a family: the F-step places the rows, the M-step ties the moments as the model says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ...model.dlm import DLM
+from ...solvers.procrustes import nearest_orthonormal
+from ..data.kernels import GroupSums
+from ..data.noise_metric import NoiseMetric, metric_of
+from ..data.problem import Problem
+from ..data.scatter import DenseScatter
+from ..engine.family import Family, Phase, Solution, Step
+from . import batch as dlm_batch
+from .f_step.between import Between, fisher_criterion
+from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
+from .m_step import LatentParameters, Parameters, m_step
+from .projection import FullMeans, LatentMeans, LatentMoments
+from .ridge_and_axes import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
+
+__all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
+
+
+# Rounds end by themselves when the likelihood no longer rises: two or three on most tables.
+_METRIC_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class SparseSettings:
+    """A sparse F-step: which one, and how sparse."""
+
+    method: str
+    sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: the variables are chosen
+    start: str = "fisher-em"  # or "cold"
+    scale_penalty: bool = False
+    axis_weights: str = "equal"
+
+
+class Means(Enum):
+    """Where the groups' means may differ."""
+
+    LATENT = "latent"  # inside the axes only: the paper's eq. (4), about the overall mean
+    FULL = "full"  # in every variable
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The variables that carry loadings, as indices, and their covariance with its ridge."""
+
+    support: np.ndarray
+    scatter: DenseScatter | None = None  # None: to be made for the partition that a run starts from
+
+
+@dataclass(frozen=True)
+class DLMFamily(Family):
+    """One of the twelve models with d axes: dense, sparse by a penalty, or on a given subset of the variables."""
+
+    n_clusters: int
+    d: int
+    model: DLM
+    discriminant: str
+    variance_floor: float  # relative to the mean variance
+    sparse: SparseSettings | None = None  # None: no penalty
+    means: Means = Means.FULL
+    adaptive_ridge: bool = False  # the ridge from the partition that a run starts from
+    adaptive_axes: bool = False  # ... and the number of axes
+    subset: Subset | None = None
+    frozen: Axes | None = None  # axes that are given
+    n_factors: int = 0  # of the noise
+
+    @property
+    def rounds(self) -> int:
+        """How often the metric of the noise is found again from the partition that the last one led to, at most."""
+        return _METRIC_ROUNDS if self.n_factors else 1
+
+    def begin(self, problem: Problem) -> DLMStep:
+        """F- and M-steps with an empty memory."""
+        return DLMStep(self, problem)
+
+    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
+        """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
+        in_metric = self.n_factors > 0 and problem.metric is None
+        if not in_metric and not self._adaptive:
+            return problem, self
+        groups = Groups.of(problem, states)
+        if in_metric and groups.whole:
+            problem = problem.in_metric(self._metric(problem, states, groups), states)
+        return self._adapted(problem, states, groups)
+
+    @property
+    def _adaptive(self) -> bool:
+        """Whether anything but the metric of the noise depends on the partition that a run starts from."""
+        if self.n_clusters == 1 or self.frozen is not None:
+            return False
+        return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
+
+    def _adapted(self, problem: Problem, states: Any, groups: Groups) -> tuple[Problem, DLMFamily]:
+        """The ridge and the axes; as they are where a group has no rows, which the loop will say."""
+        if not self._adaptive:
+            return problem, self
+        if self.subset is not None:
+            return problem, replace(self, subset=self._with_scatter(problem, states, groups))
+        if not groups.whole:
+            return problem, self
+        if self.adaptive_ridge:
+            problem = problem.with_ridge(automatic_ridge(problem, states, groups))
+        if not self.adaptive_axes:
+            return problem, self
+        return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
+
+    def _metric(self, problem: Problem, states: Any, groups: Groups) -> NoiseMetric:
+        """The metric of the noise outside the axes that these groups have without one."""
+        there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
+        between = groups.between(there)
+        W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
+        return metric_of(W, self.n_factors, problem.n_varying)
+
+    def _with_scatter(self, problem: Problem, states: Any, groups: Groups) -> Subset:
+        assert self.subset is not None
+        support, scatter = self.subset.support, problem.scatter
+        given = scatter.ridge / scatter.mean_variance
+        share = automatic_ridge(problem, states, groups, support) if self.adaptive_ridge else given
+        return Subset(support, DenseScatter(scatter.block(support), share))
+
+    def f_step(self) -> Callable[[Between], Axes]:
+        """The configured F-step, with its memory empty."""
+        if self.frozen is not None:
+            return FrozenStep(self.frozen)
+        if self.subset is not None:
+            assert self.subset.scatter is not None
+            return SubsetStep(self.discriminant, self.d, self.subset.support, self.subset.scatter)
+        if (s := self.sparse) is None:
+            return FStep(self.discriminant, self.d)
+        assert s.sparsity is not None
+        shares = s.sparsity[: self.d]  # fewer axes than asked for, where the others carry nothing
+        return FStep(self.discriminant, self.d, s.method, shares, s.scale_penalty, s.axis_weights)
+
+    def dense(self) -> DLMFamily:
+        """The same without a penalty."""
+        return replace(self, sparse=None)
+
+    def at(self, sparsity: np.ndarray) -> DLMFamily:
+        """The same with other shares (d)."""
+        assert self.sparse is not None
+        return replace(self, sparse=replace(self.sparse, sparsity=sparsity))
+
+    def phases(self) -> tuple[Phase, ...]:
+        """Sparse with start="fisher-em": Fisher-EM first, then the sparse algorithm from its result (section 3.4)."""
+        if self.sparse is None:
+            return (Phase("dense", self),)
+        sparse = Phase("sparse", self)
+        return (sparse,) if self.sparse.start == "cold" else (Phase("dense", self.dense()), sparse)
+
+    def n_parameters(self, solution: DLMSolution, p: int) -> int:
+        """Table 1's count; with sparse axes the effective number of section 3.4; and the factors of the noise."""
+        axes = solution.axes
+        return self.model.n_parameters(self.n_clusters, p, axes.d, axes.n_zeros, solution.n_factors)
+
+    def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> DLMSolution:
+        """The solution from the arrays and values of `DLMSolution.pack`."""
+        axes = Axes(
+            arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"])
+        )
+        kind = LatentParameters if "overall" in arrays else Parameters
+        metric = NoiseMetric(arrays["factors"], arrays["gains"]) if "factors" in arrays else None
+        log_det = 0.0 if metric is None else metric.log_det - np.linalg.slogdet(metric.gram(axes.rows))[1]
+        density = kind.of(
+            arrays["proportions"],
+            arrays["latent_means"],
+            arrays["covariances"],
+            arrays["noises"],
+            values["p"],
+            values["n_floored"],
+            log_det,
+        )
+        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric)
+
+
+@dataclass(frozen=True)
+class DLMSolution(Solution):
+    """Axes, means of the groups' rows (K x r, relative to the centre, in the rows' coordinates) and parameters.
+
+    With `overall` (r), the overall mean, the model's means lie inside the axes about it.
+    """
+
+    axes: Axes
+    means: np.ndarray
+    density: Parameters
+    separation: float = float("nan")
+    overall: np.ndarray | None = None
+    metric: NoiseMetric | None = None  # of a noise with factors
+
+    @property
+    def n_factors(self) -> int:
+        """Factors of the noise."""
+        return 0 if self.metric is None else self.metric.m
+
+    @property
+    def placing(self) -> FullMeans | LatentMeans:  # type: ignore[override]
+        """How rows are placed under this solution."""
+        if self.overall is None:
+            return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
+        return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall, self.metric)
+
+    def record(self) -> dict[str, Any]:
+        """Fisher's criterion, the axes and the selected variables of this iterate."""
+        return {
+            "fisher": self.separation,
+            "n_axes": self.axes.d,
+            "dropped_axes": self.axes.dropped,
+            "n_selected": self.axes.n_selected,
+            "gap": self.axes.gap,
+            "n_floored": self.density.n_floored,
+        }
+
+    def halves(self, group: int) -> tuple[np.ndarray, float]:
+        """Across the group's longest latent direction, at its mean."""
+        longest = np.linalg.eigh(self.density.covariances[group])[1][:, -1]
+        return self.axes.rows @ longest, float(longest @ self.density.latent_means[group])
+
+    def moved(self, by: np.ndarray) -> DLMSolution:
+        """The means moved; axes and covariances do not depend on the centre."""
+        latent = self.density.latent_means + by @ self.axes.rows
+        overall = None if self.overall is None else self.overall + by
+        return replace(self, means=self.means + by, density=replace(self.density, latent_means=latent), overall=overall)
+
+    def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Axes, means and parameters as arrays and plain values."""
+        density, axes = self.density, self.axes
+        arrays = {
+            "rows": axes.rows,
+            "means": self.means,
+            "proportions": density.proportions,
+            "latent_means": density.latent_means,
+            "covariances": density.covariances,
+            "noises": density.noises,
+        }
+        if self.overall is not None:
+            arrays["overall"] = self.overall
+        if self.metric is not None:
+            arrays |= {"factors": self.metric.vectors, "gains": self.metric.gains}
+        if axes.sparse is not None and axes.loadings is not None:
+            arrays |= {"sparse": axes.sparse, "loadings": axes.loadings}
+        values = {
+            "gap": axes.gap,
+            "dropped": list(axes.dropped),
+            "p": density.p,
+            "n_floored": density.n_floored,
+            "separation": self.separation,
+        }
+        return arrays, values
+
+
+class DLMStep(Step):
+    """F-step and M-step of one run."""
+
+    def __init__(self, family: DLMFamily, problem: Problem):
+        self.family, self.problem = family, problem
+        self.f_step = family.f_step()
+        self.metric = problem.metric
+        self.floor = family.variance_floor * problem.floor_unit
+        self.overall = problem.mean if family.means is Means.LATENT else None
+        self.parameters = Parameters if self.overall is None else LatentParameters
+
+    def place(self, sums: GroupSums) -> FullMeans | LatentMeans:
+        """The F-step: axes from the sums, and with them how rows are placed."""
+        self.means = sums.sums / sums.weights[:, None]
+        problem = self.problem
+        self.between = Between.of(sums.weights, self.means, problem.mean, problem.scatter)
+        self.axes = self._axes(sums.weights)
+        if self.axes.d == 0 < self.family.d:
+            raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
+        if self.overall is None:
+            return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
+        return LatentMeans.of(self.axes.rows, self.means @ self.axes.rows, self.overall, self.metric)
+
+    def place_at(self, means: np.ndarray, overall: np.ndarray) -> FullMeans | LatentMeans:
+        """The same axes with other means (K x r) and another overall mean (r): those that the parameters expect.
+
+        With missing cells they are not quite the means that the F-step sees.
+        """
+        if self.overall is None:
+            self.means = means
+            return FullMeans.of(self.axes.rows, means, metric=self.metric)
+        self.overall = overall
+        return LatentMeans.of(self.axes.rows, means @ self.axes.rows, overall, self.metric)
+
+    def _axes(self, weights: np.ndarray) -> Axes:
+        """The F-step; in the metric of the noise, where it has one."""
+        family, metric = self.family, self.metric
+        if metric is None or family.frozen is not None or family.subset is not None or family.sparse is not None:
+            return self.f_step(self.between)  # a selection is one of the variables themselves
+        axes = self.f_step(inverted_between(self.problem, weights, self.means))
+        # the axes of the whitened rows are coefficients N^-1/2 U of the rows themselves, and span what we look for
+        return replace(axes, rows=nearest_orthonormal(metric.half_solve(axes.rows)))
+
+    def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> DLMSolution:
+        """The M-step, and Fisher's criterion of the axes from what the pass has summed."""
+        family, p = self.family, self.problem.p
+        density = m_step(
+            sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, placing.log_det
+        )
+        separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
+        return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
+
+    @classmethod
+    def several(cls, name: str, steps: list, args: list[tuple]) -> list | None:
+        """As stacks, where all runs are of the kind that `dlm_batch` knows."""
+        if not dlm_batch.can_batch(steps):
+            return None
+        try:
+            if name == "place":
+                return dlm_batch.place_several(steps, [sums for (sums,) in args])
+            densities, criteria = dlm_batch.update_several(steps, *zip(*args, strict=True))
+        except np.linalg.LinAlgError:  # of one run: the others need not know
+            return None
+        return [
+            DLMSolution(step.axes, step.means, density, float(criterion), step.overall)
+            for step, density, criterion in zip(steps, densities, criteria, strict=True)
+        ]
+
+    def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
+        """U'SU: within plus between, plus the ridge that S carries in the F-step."""
+        problem = self.problem
+        within = moments.covariances.sum(axis=0) / problem.weight
+        centred = placing.latent_means - problem.mean @ self.axes.rows
+        between = (centred.T * (sums.weights / problem.weight)) @ centred
+        metric = np.eye(len(within)) if self.metric is None else self.metric.gram(self.axes.rows)
+        return within + between + problem.inverted.ridge * metric

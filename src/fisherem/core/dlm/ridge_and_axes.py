@@ -1,0 +1,170 @@
+"""What a start tells about the fit from it: how much ridge the covariance needs, and how many axes carry anything.
+
+With the means inside the axes nothing outside them corrects axes that follow the noise of S. Both choices are made from
+the partition that a run starts from, once per run.
+
+*Ridge.* The span of S^-1 H is that of W^-1 H, with W the covariance within the groups, so a ridge on S shrinks W
+towards a multiple of the identity. How much is right has a classical answer (Ledoit & Wolf 2004): with the squared
+distances q_i = |y_i - m_label(i)|^2,
+
+    intensity = (mean q^2 - |W|_F^2) / n / (|W|_F^2 - (trace W)^2 / p)      at most 1
+    ridge = intensity / (1 - intensity) trace W / p
+
+It is 7 to 10 mean variances on the paper's simulation, where W is spherical, and 0.001 to 0.2 on real tables. No fixed
+ridge serves both (docs/departures.md).
+
+*Axes.* The eigenvalues lambda_j of H'(W + ridge)^-1 H are what the axes separate. Groups that do not differ give about
+trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped: three means on a line have one axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.kernels import Spread, spread_of_rows, spread_within
+from ..data.problem import Problem
+from ..data.scatter import Scatter
+from .f_step.between import Between
+
+__all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
+
+# The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
+# above the second the axes are those of H itself.
+_LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
+# Keeps a covariance inside the axes invertible where some direction has none.
+_TINY = 1e-12
+# What a group without rows is said to weigh where weights divide.
+_LEAST_WEIGHT = np.finfo(float).tiny
+# By how much an axis must pass what chance gives. On the paper's simulation the second axis, which carries nothing, had
+# 0.4 to 1.8 times that (2.8 once, from a poor start); real axes on nine tables 3.5 and more, but for satimage's last.
+_AXIS_FACTOR = 3.0
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The weights (K) and means (K x r) of groups; a group without rows has the mean 0."""
+
+    weights: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, states: Any) -> Groups:
+        """Those of the posteriors in the states: a pass over the rows."""
+        sums = problem.group_sums(states)
+        return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
+
+    @property
+    def whole(self) -> bool:
+        """Whether every group has rows."""
+        return bool((self.weights > 0).all())
+
+    def between(self, problem: Problem) -> Between:
+        """S_B in factors."""
+        return Between.of(np.maximum(self.weights, _LEAST_WEIGHT), self.means, problem.mean, problem.scatter)
+
+    def inverted_between(self, problem: Problem) -> Between:
+        """The same as a dense F-step sees it: in the metric of the noise, where it has one."""
+        return inverted_between(problem, np.maximum(self.weights, _LEAST_WEIGHT), self.means)
+
+
+def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -> Between:
+    """S_B of groups with these weights (K) and means (K x r) as a dense F-step sees it."""
+    metric = problem.metric
+    if metric is None:
+        return Between.of(weights, means, problem.mean, problem.scatter)
+    turned = metric.half_solve(np.vstack([means, problem.mean]).T).T
+    return Between.of(weights, turned[:-1], turned[-1], problem.inverted)
+
+
+def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """The covariance within the groups (r x r) as a noise that the axes (r x d) are not part of.
+
+    Inside the axes the groups' own covariances rule: a large one is no factor of the noise. With R = W U (U'WU)^-1, the
+    regression of a row on its coordinates x = U'y, W + R (v I - U'WU) R' has the same distribution of the row given x,
+    and inside the axes just v, the mean variance of the rest.
+    """
+    W = problem.scatter.covariance() - H @ H.T
+    d = axes.shape[1]
+    if not d:
+        return W
+    inside = axes.T @ W @ axes
+    # a variable with one value in each group has no variance inside: what is left of it there is rounding
+    least = _TINY * max(float(np.trace(inside)) / d, problem.floor_unit)
+    R = np.linalg.solve(inside + least * np.eye(d), axes.T @ W).T
+    level = max(float(np.trace(W) - (R * (W @ axes)).sum()), 0.0) / max(problem.n_varying - d, 1)
+    return W + R @ (level * np.eye(d) - inside) @ R.T
+
+
+def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.ndarray | None = None) -> float:
+    """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`.
+
+    Of all variables it is in the metric of the noise, where that has one.
+    """
+    scatter, metric, means = problem.scatter, problem.metric, groups.means
+    if support is None:
+        scatter, H = problem.inverted, groups.inverted_between(problem).H
+        solved = None if metric is None else metric.solve(means.T).T
+        spread = problem.rows.fold(spread_of_rows, states, means, solved)
+        # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
+        p = problem.n_varying
+        unit = scatter.p / p
+        total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
+        SH = scatter.times(H) - scatter.ridge * H
+    else:
+        matrix = scatter.to_rows(_unit_columns(scatter.p, support)).T
+        spread = problem.rows.fold(spread_within, states, matrix, means @ matrix.T)
+        H, block = matrix @ groups.between(problem).H, scatter.block(support)
+        p, unit = len(support), 1.0
+        total, norm, SH = float(np.trace(block)), float((block**2).sum()), block @ H
+    if problem.gaps is not None:
+        spread = _with_hidden(spread, total - float((H**2).sum()))
+    within_norm = norm - 2 * float((H * SH).sum()) + float(((H.T @ H) ** 2).sum())
+    return unit * _ledoit_wolf(spread, within_norm, total, p)
+
+
+def _with_hidden(spread: Spread, trace: float) -> Spread:
+    """Squared distances of completed rows brought up to the expected ones, whose mean is the trace of W."""
+    if spread.first <= 0:
+        return spread
+    factor = max(trace, 0.0) * spread.weight / spread.first
+    return Spread(spread.weight, spread.first * factor, spread.second * factor**2)
+
+
+def _unit_columns(p: int, support: np.ndarray) -> np.ndarray:
+    """p x m: the unit vectors of the variables in `support`."""
+    columns = np.zeros((p, len(support)))
+    columns[support, np.arange(len(support))] = 1.0
+    return columns
+
+
+def _ledoit_wolf(spread: Spread, within_norm: float, total: float, p: int) -> float:
+    n = spread.weight
+    trace = spread.first / n
+    distance = within_norm - trace**2 / p  # of W from the nearest multiple of the identity
+    noise = max(0.0, (spread.second / n - within_norm) / n)  # of the estimate W
+    if distance <= 0 or noise >= distance:
+        return _MOST_RIDGE
+    intensity = noise / distance
+    return float(np.clip(intensity / (1 - intensity) * trace / total, _LEAST_RIDGE, _MOST_RIDGE))
+
+
+def useful_axes(between: Between, n: float, most: int) -> int:
+    """How many axes, of at most `most`, separate more than groups that do not differ would; at least one."""
+    gamma = np.clip(np.linalg.eigvalsh(between.M)[::-1], 0, 1 - 1e-12)
+    ratio = gamma / (1 - gamma)  # of W + ridge in place of S + ridge
+    chance = _noise_dimensions(between, between.scatter) / max(n - between.H.shape[1], 1.0)
+    return int(np.clip((ratio > _AXIS_FACTOR * chance).sum(), 1, most))
+
+
+def _noise_dimensions(between: Between, scatter: Scatter) -> float:
+    """trace(W (W + ridge)^-1): the dimensions in which chance can separate groups, shrunk ones counting less.
+
+    (S + ridge - H H')^-1 = A^-1 + A^-1 H (I - H'A^-1 H)^-1 H'A^-1 with A = S + ridge.
+    """
+    K = between.H.shape[1]
+    core = np.linalg.pinv(np.eye(K) - between.M)
+    inverse_trace = scatter.inverse_trace() + float(np.trace(core @ (between.solved.T @ between.solved)))
+    return max(scatter.rank - scatter.ridge * inverse_trace, 0.0)

@@ -1,0 +1,292 @@
+"""From a prepared data set and a specification to one fit: starts, then the phases of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ...rows.in_memory import ArrayRows
+from ..data.e_step import evaluate
+from ..data.problem import Problem, prepare
+from ..data.sampling import two_samples
+from ..starts import metrics as metric_starts  # noqa: F401 (fills the register of starts)
+from ..starts.partitions import STARTS, is_large, sample_centres
+from .concurrent_runs import NUMERICAL_ERRORS, can_share, run_together, shares_of
+from .family import Family, Phase
+from .loop import Fit, Run, Settings, restore, run
+from .stopping import StopKind
+
+__all__ = [
+    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
+    "fits_from", "is_better", "joined", "run_adapted", "side_by_side", "starting_points",
+]  # fmt: skip
+
+# Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
+# how the groups are numbered.
+_ROUNDING = 1e-12
+
+
+class FitError(ValueError):
+    """No start led to a fit; the message lists why."""
+
+
+F = TypeVar("F", bound=Family)
+
+
+@dataclass(frozen=True)
+class Specification(Generic[F]):
+    """Everything that determines a fit but the data."""
+
+    family: F
+    settings: Settings
+    init: str | np.ndarray
+    n_init: int
+    random_state: object
+    first_start: bool = False  # take the first start that leads to a fit, not the most likely fit
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of groups."""
+        return self.family.n_clusters
+
+
+def starting_points(problem: Problem, spec: Specification) -> list[Any]:
+    """Labels, posteriors, rules or a fit to start from."""
+    if not isinstance(spec.init, str):
+        return [spec.init]
+    rng = check_random_state(spec.random_state)
+    many = spec.n_init > 1 and not spec.first_start
+    if spec.init == "kmeans" and many and is_large(problem) and problem.rows is problem.given:
+        return [chosen_start(problem, spec, rng)]
+    return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, rng)
+
+
+def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomState) -> Any:
+    """Large data: k-means starts and Fisher-EM from each on a sample, the choice by the likelihood of another sample.
+
+    The start is the chosen fit, which the loop goes on from on all rows. Where no candidate led to a fit, it is the
+    best k-means partition.
+    """
+    sample, other = two_samples(problem, rng)
+    candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
+    scatter = problem.scatter
+    small = spec.family.prepared(prepare(sample, ridge=scatter.ridge / scatter.mean_variance))
+    family = spec.family.phases()[0].family
+    best, most = None, (False, -np.inf)
+    for candidate in candidates:
+        try:
+            states = small.start_states(replace(candidate, centres=candidate.centres - small.centre), spec.n_clusters)
+            fit = run(*_adapted(family, small, states), spec.settings)
+        except NUMERICAL_ERRORS:
+            continue
+        rank = (fit.whole, _likelihood_of(other - small.centre, fit))
+        if best is None or rank > most:
+            best, most = fit, rank
+    if best is None:
+        return candidates[0]
+    return replace(best, solution=best.solution.moved(small.centre), states=[], history=[])
+
+
+def _adapted(family: Family, problem: Problem, states: Any) -> tuple[Problem, Any, Family]:
+    problem, family = family.adapt(problem, states)
+    return problem, states, family
+
+
+def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
+    """The log-likelihood of rows that the fit has not seen (less the centre that its means are relative to)."""
+    rows = ArrayRows(Y)
+    return evaluate(rows, rows.states(), fit.solution, ()).log_likelihood
+
+
+def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
+    if not isinstance(start, Fit):
+        return problem.start_states(start, n_clusters)
+    return problem.states_of(start if start.states else restore(problem, start), "posteriors")
+
+
+def continue_from(
+    problem: Problem, start: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
+    """One phase from a starting point or from a fit's posteriors, whose history goes on."""
+    before = start.history if isinstance(start, Fit) else []
+    fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, refused)
+    fit.history = joined(before, fit.history)
+    return fit
+
+
+def joined(before: list[dict], after: list[dict]) -> list[dict]:
+    """Two histories as one."""
+    return before + [{**record, "iteration": record["iteration"] + len(before)} for record in after]
+
+
+def run_adapted(
+    problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+) -> Fit:
+    """Iterate a phase from the posteriors in the states, with what they ask the family for.
+
+    A family that has more rounds (the metric of its noise comes from a partition) is adapted again to what the last
+    one led to, while that is more likely and not refused.
+    """
+    settings, family = spec.settings, phase.family
+    fit = run(*_adapted(family, problem, states), settings, phase=phase.name)
+    for _ in range(family.rounds - 1):
+        if not fit.whole or (refused is not None and refused(fit)):
+            break
+        try:
+            again = run(
+                *_adapted(family, problem, problem.states_of(fit, "posteriors", "log_prior")),
+                settings,
+                phase=phase.name,
+            )
+        except NUMERICAL_ERRORS:
+            break
+        better = again.whole and again.log_likelihood > fit.log_likelihood
+        enough = again.log_likelihood <= fit.log_likelihood + settings.tol * problem.weight
+        if better:
+            again.history = joined(fit.history, again.history)
+            fit = again
+        if enough:
+            break
+    return fit
+
+
+def is_better(one: Fit, other: Fit | None) -> bool:
+    """More likely, by more than rounding; a fit that lost a group is kept only if there is nothing else."""
+    if other is None or one.whole != other.whole:
+        return other is None or one.whole
+    return one.log_likelihood > other.log_likelihood + _ROUNDING * abs(other.log_likelihood)
+
+
+def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
+    """The most likely of the fits of one phase from the starts, and a record of each start."""
+    return _best(fits_from(problem, list(starts), spec, phase), spec)
+
+
+def best_of_each(
+    problem: Problem, starts: list, wanted: list[tuple[Specification, Phase]]
+) -> list[tuple[Fit, list[dict]] | FitError]:
+    """`best_of` for several specifications from the same starts, side by side: for rows that are costly to read.
+
+    All have the same number of groups. One that finds no fit has its error in place of it.
+    """
+    if len(wanted) < 2 or not all(can_share(problem, phase.family) for _, phase in wanted):
+        return [_best_or_error(fits_from(problem, starts, spec, phase), spec) for spec, phase in wanted]
+    tried = [starts[:1] if spec.first_start else starts for spec, _ in wanted]
+    cells = [(start, spec, phase) for some, (spec, phase) in zip(tried, wanted, strict=True) for start in some]
+    races = [i for i, some in enumerate(tried) for _ in some]
+    fits = list(side_by_side(problem, cells, races=races))
+    found = []
+    for some, (spec, phase) in zip(tried, wanted, strict=True):
+        own, fits = fits[: len(some)], fits[len(some) :]
+        # only where none of these led to a fit, other starts or those that fell behind are asked
+        again = len(starts) > 1 and not any(isinstance(fit, Fit) and fit.whole and not fit.given_up for fit in own)
+        found.append(_best_or_error(fits_from(problem, starts, spec, phase) if again else iter(own), spec))
+    return found
+
+
+def _best_or_error(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, list[dict]] | FitError:
+    try:
+        return _best(fits, spec)
+    except FitError as error:
+        return error
+
+
+def _best(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, list[dict]]:
+    best: Fit | None = None
+    records: list[dict] = []
+    for fit in fits:
+        if isinstance(fit, Exception):
+            records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(fit)})
+            continue
+        records.append(
+            {
+                "log_likelihood": fit.log_likelihood,
+                "n_iter": fit.n_iter,
+                "converged": fit.converged,
+                "stop_reason": str(fit.stop),
+            }
+        )
+        if not fit.given_up and is_better(fit, best):
+            best = fit
+        if spec.first_start and fit.whole:
+            break
+    if best is None:
+        reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
+        raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+    return best, records
+
+
+def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
+    """A fit or a numerical error for each start, in their order: side by side where they can share passes.
+
+    Only the most likely of them is wanted: one that met another's partition or fell behind has been given up. Where
+    nothing else led to a fit, those that fell behind are gone through after all and come last.
+    """
+    if spec.first_start or len(starts) < 2 or not can_share(problem, phase.family):
+        for start in starts:
+            try:
+                yield continue_from(problem, start, spec, phase)
+            except NUMERICAL_ERRORS as error:
+                yield error
+        return
+    found, behind = False, []
+    cells = [(start, spec, phase) for start in starts]
+    for cell, fit in zip(cells, side_by_side(problem, cells, races=[0] * len(cells)), strict=True):
+        found |= isinstance(fit, Fit) and fit.whole and not fit.given_up
+        if isinstance(fit, Fit) and fit.stop.kind is StopKind.BEHIND:
+            behind.append(cell)
+        yield fit
+    if behind and not found:
+        yield from side_by_side(problem, behind)
+
+
+def side_by_side(problem: Problem, cells: list, *, races: Sequence[Any] | None = None) -> Iterator[Fit | Exception]:
+    """The fits of several (start, specification, phase) that share their passes, or their numerical errors.
+
+    All have the same number of groups, and families that can share (`can_share`). `races` names the race of each cell:
+    of a race only the most likely fit is wanted.
+    """
+    size = shares_of(problem, cells[0][1].n_clusters, len(cells))
+    for first in range(0, len(cells), size):
+        some = slice(first, first + size)
+        yield from _batch(problem, cells[some], None if races is None else races[some])
+
+
+def _batch(problem: Problem, cells: list, races: Sequence[Any] | None) -> list[Fit | Exception]:
+    found: list[Any] = []
+    for start, spec, phase in cells:
+        try:
+            states = _states_from(problem, start, spec.n_clusters)
+            adapted, states, family = _adapted(phase.family, problem, states)
+            found.append(Run(adapted, states, family, spec.settings, phase.name))
+        except NUMERICAL_ERRORS as error:
+            found.append(error)
+    runs = [one for one in found if isinstance(one, Run)]
+    racing = None if races is None else [race for race, one in zip(races, found, strict=True) if isinstance(one, Run)]
+    fits = iter(run_together(runs, races=racing) if runs else [])
+    found = [next(fits) if isinstance(one, Run) else one for one in found]
+    for fit, (start, _, _) in zip(found, cells, strict=True):
+        if isinstance(fit, Fit) and isinstance(start, Fit):
+            fit.history = joined(start.history, fit.history)
+    return found
+
+
+def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
+    """The best fit over the specification's own starts, and a record of each start."""
+    starts = starting_points(problem, spec)
+    with problem.rows.threads():
+        return fit_from(problem, spec, starts)
+
+
+def fit_from(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
+    """The best fit over given starts: all of them go through the first phase, the best one through the others."""
+    first, *others = spec.family.phases()
+    best, records = best_of(problem, starts, spec, first)
+    for phase in others:
+        best, more = best_of(problem, [best], spec, phase)
+        records = records + more
+    return best, records

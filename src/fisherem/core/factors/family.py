@@ -1,0 +1,288 @@
+"""Mixtures of factor models as a family: own means, covariances L_k L_k' + Psi_k tied as a structure says.
+
+Every iteration takes the M-step for the last posteriors (means exactly, loadings and noises by one step that never
+lowers the likelihood) and the E-step: a generalised EM whose likelihood never falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...model.factors import Structure
+from ..data.problem import Problem
+from ..engine.family import Family, Solution, Step
+from ..engine.squarem import LARGEST_LOG, Leaps
+from .axes import FEW_VARIABLES, GroupMoments, column_variances, group_moments, in_variables, leading, symmetric
+from .density import FactorDensity, regressions
+from .moments import AroundMeans, GroupProducts
+from .steps import Bounds, Factors, em_step, exact_step, newton_steps, settled_noises
+
+__all__ = ["FactorFamily", "FactorSolution", "FactorStep"]
+
+# On few variables further steps for the same posteriors cost less than a pass: as many as a pass is worth.
+_INNER_STEPS = 3
+# Steps of the first M-step of MFA, which begins far from its maximum.
+_FIRST_STEPS = 6
+# Cattell's scree test as in HDDC: the last drop of the eigenvalues that is at least this share of the largest one.
+_SCREE = 0.2
+# Dimensions that the scree test looks at.
+_MOST_OWN_FACTORS = 20
+
+
+@dataclass(frozen=True)
+class FactorFamily(Family):
+    """One structure with q factors; `n_factors` None lets each group have its own number, by the scree test."""
+
+    n_clusters: int
+    n_factors: int | None
+    structure: Structure
+    variance_floor: float  # of a noise, relative to the variance of its variable
+    variant: int = 0  # other first loadings for the same partition
+    initial: Factors | None = None  # for the partition that a run starts from
+    each: np.ndarray | None = None  # factors of the groups (K), where they differ
+
+    monotone = True
+    wanders = False  # k-means starts lead to the best maxima
+
+    def prepared(self, problem: Problem) -> Problem:
+        """Rows of the variables themselves: a diagonal noise is diagonal there only."""
+        return in_variables(problem)
+
+    def bounds(self, problem: Problem) -> Bounds:
+        """The least noises of the variables of a problem."""
+        return Bounds(self.variance_floor * column_variances(problem), ~problem.constant)
+
+    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, FactorFamily]:
+        """First loadings and noises for the partition in the states, and the groups' own numbers of factors."""
+        moments = group_moments(problem, states)
+        if moments is None:
+            return problem, self  # the loop says which group has no rows
+        bounds, family = self.bounds(problem), self
+        if self.n_factors is None:
+            family = replace(self, each=_own_numbers(problem, states, moments))
+        covariances = moments.covariances
+        if covariances is not None and family.by_newton:
+            initial = _first_newton(moments, family.most, bounds, self.variant)
+        elif covariances is not None and family.by_axes and not self.variant:
+            initial = exact_step(self.structure, covariances, family.numbers, moments.proportions, bounds)
+        else:
+            initial = family._from_axes(problem, states, moments, bounds)
+        return problem, replace(family, initial=initial)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Factors per group (K)."""
+        return np.full(self.n_clusters, self.n_factors) if self.each is None else self.each
+
+    @property
+    def most(self) -> int:
+        """The largest number of factors of a group."""
+        return int(self.numbers.max(initial=0))
+
+    @property
+    def by_newton(self) -> bool:
+        """Whether covariances let the M-step be one in the noises: own loadings and noises, both free."""
+        noise, loadings = self.structure.noise, self.structure.loadings
+        assert loadings is not None
+        free = noise.usual and loadings.free and not (loadings.common or noise.common or noise.spherical)
+        return free and self.most > 0
+
+    @property
+    def by_axes(self) -> bool:
+        """Whether covariances let the M-step be solved by their eigenvectors."""
+        loadings = self.structure.loadings
+        assert loadings is not None
+        return loadings.variances is not None and self.structure.noise.usual and not self.structure.noise.common
+
+    def _from_axes(self, problem: Problem, states: Any, moments: GroupMoments, bounds: Bounds) -> Factors:
+        """Principal axes in the unit of the variables, or of their mean where the noise is spherical."""
+        structure, q, p = self.structure, self.most, problem.p
+        assert structure.loadings is not None
+        unit = np.sqrt(bounds.floor / self.variance_floor)
+        if structure.noise.spherical:
+            unit = np.full(p, np.sqrt((unit**2).mean()))
+        pooled = structure.loadings.common
+        loadings = np.zeros((self.n_clusters, p, q))
+        if q and self.variant:
+            rng = np.random.default_rng(self.variant)
+            spread = np.sqrt(moments.variances / (2 * q))
+            spread = np.broadcast_to(spread.mean(axis=0), spread.shape) if pooled else spread
+            loadings = rng.normal(size=(1 if pooled else self.n_clusters, p, q)) * spread[:, :, None]
+        elif q:
+            axes = leading(problem, states, moments, q, unit, pooled=pooled)
+            rest = np.maximum(axes.totals - axes.values.sum(axis=1), 0) / max(p - q, 1)
+            sizes = np.sqrt(np.maximum(axes.values - rest[:, None], 1e-3 * axes.values))
+            loadings = unit[:, None] * axes.vectors * sizes[:, None, :]
+        loadings = loadings * (np.arange(q) < self.numbers[:, None])[:, None, :]
+        left = np.maximum(moments.variances - (loadings**2).sum(axis=2), 0.05 * moments.variances)
+        return Factors(loadings, settled_noises(structure, left, moments.proportions, bounds))
+
+    def continuing(self, solution: FactorSolution) -> FactorFamily:
+        """The family that goes on from a solution."""
+        density = solution.density
+        each = None if self.n_factors is not None else solution.each
+        return replace(self, initial=Factors(density.loadings, density.noises), each=each)
+
+    def nudged(self, solution: FactorSolution, most: int) -> list[FactorFamily]:
+        """None: other first loadings find what there is."""
+        return []
+
+    def begin(self, problem: Problem) -> FactorStep:
+        """Steps from the first loadings."""
+        return FactorStep(self, problem)
+
+    def n_parameters(self, solution: Any, p: int) -> int:
+        """Free parameters of the structure."""
+        return self.structure.n_parameters(self.n_clusters, p, solution.each)
+
+    def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> FactorSolution:
+        """The solution from the arrays of `FactorSolution.pack`."""
+        density = FactorDensity.of(*(arrays[name] for name in ("proportions", "means", "loadings", "noises")))
+        return FactorSolution(density, arrays["each"], values["n_floored"])
+
+
+def _own_numbers(problem: Problem, states: Any, moments: GroupMoments) -> np.ndarray:
+    """Factors per group (K) by the scree test of its eigenvalues."""
+    most = max(1, min(problem.p - 1, _MOST_OWN_FACTORS))
+    unit = np.ones(problem.p)
+    values = leading(problem, states, moments, min(most + 1, problem.p), unit).values
+    drops = -np.diff(values, axis=1)[:, :most]
+    large = drops >= _SCREE * drops.max(axis=1, keepdims=True)
+    return large.shape[1] - large[:, ::-1].argmax(axis=1)
+
+
+def _first_newton(moments: GroupMoments, q: int, bounds: Bounds, variant: int) -> Factors:
+    """From half of the variances as noises; the variants begin with other shares of them."""
+    assert moments.covariances is not None
+    shape = moments.variances.shape
+    shares = np.random.default_rng(variant).uniform(0.05, 0.9, size=shape) if variant else np.full(shape, 0.5)
+    noises = np.maximum(shares * moments.variances, bounds.floor)
+    return newton_steps(moments.covariances, noises, q, bounds.floor, _FIRST_STEPS)[0]
+
+
+@dataclass(frozen=True)
+class FactorSolution(Solution):
+    """The parameters of one iterate."""
+
+    density: FactorDensity
+    each: np.ndarray  # factors per group (K)
+    n_floored: int = 0
+
+    @property
+    def placing(self) -> AroundMeans:  # type: ignore[override]
+        """Nothing is placed: the density looks at the rows."""
+        means = self.density.means
+        return AroundMeans(means, np.zeros((len(means), 0, means.shape[1])))
+
+    def record(self) -> dict[str, Any]:
+        """Noises that were raised to their floor."""
+        return {"n_floored": self.n_floored}
+
+    def halves(self, group: int) -> tuple[np.ndarray, float]:
+        """Across the group's longest factor, at its mean; without factors, across its noisiest variable."""
+        loadings, noises = self.density.loadings[group], self.density.noises[group]
+        if loadings.any():
+            direction = np.linalg.svd(loadings, full_matrices=False)[0][:, 0]
+        else:
+            direction = (np.arange(len(noises)) == noises.argmax()).astype(float)
+        return direction, float(direction @ self.density.means[group])
+
+    def moved(self, by: np.ndarray) -> FactorSolution:
+        """The means moved."""
+        d = self.density
+        return replace(self, density=FactorDensity.of(d.proportions, d.means + by, d.loadings, d.noises))
+
+    def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The parameters as arrays."""
+        d = self.density
+        arrays = {"proportions": d.proportions, "means": d.means, "loadings": d.loadings, "noises": d.noises}
+        return arrays | {"each": self.each}, {"n_floored": self.n_floored}
+
+
+def _as_vector(density: FactorDensity) -> np.ndarray:
+    """Everything that the steps change, in coordinates without bounds."""
+    parts = (np.log(density.proportions), density.means, density.loadings, np.log(density.noises))
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _of_vector(vector: np.ndarray, like: FactorDensity, floor: np.ndarray) -> FactorDensity:
+    """The density of a vector."""
+    shapes = [like.proportions.shape, like.means.shape, like.loadings.shape, like.noises.shape]
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    logs, means, loadings, log_noises = (
+        part.reshape(shape) for part, shape in zip(np.split(vector, ends), shapes, strict=True)
+    )
+    noises = np.maximum(np.exp(np.minimum(log_noises, LARGEST_LOG)), floor)
+    return FactorDensity.of(np.exp(logs - np.logaddexp.reduce(logs)), means, loadings, noises)
+
+
+class FactorStep(Step):
+    """M-steps of one run, each from the loadings and noises of the last."""
+
+    def __init__(self, family: FactorFamily, problem: Problem):
+        self.family, self.few = family, problem.p <= FEW_VARIABLES
+        self.bounds = family.bounds(problem)
+        assert family.initial is not None, "adapt the family to a partition first"
+        self.present = family.initial
+        self.leaps = Leaps()
+        assert family.structure.loadings is not None
+        solved = self.few and (family.by_axes or family.by_newton)
+        self.creeps = family.most > 0 and family.structure.loadings.free and not solved
+
+    def place(self, sums) -> AroundMeans:
+        """Means from the sums, and what the rows are multiplied with."""
+        means = sums.sums / sums.weights[:, None]
+        if self.few:
+            return AroundMeans.whole_covariances(means)
+        return AroundMeans(means, regressions(self.present.loadings, self.present.noises))
+
+    def update(self, sums, placing: AroundMeans, moments: GroupProducts) -> FactorSolution:
+        """Loadings and noises that are at least as likely for these posteriors."""
+        weights, means = sums.weights, placing.means
+        proportions, along = weights / weights.sum(), moments.along(weights, means)
+        if self.few:
+            self.present = self._from_covariances(symmetric(along), proportions)
+        else:
+            variances = moments.variances(weights, means)
+            structure = self.family.structure
+            self.present = em_step(structure, self.present, along, variances, proportions, self.bounds)
+        density = FactorDensity.of(proportions, means, self.present.loadings, self.present.noises)
+        n_floored = int((self.present.noises <= self.bounds.floor).sum())
+        return FactorSolution(density, self.family.numbers, n_floored)
+
+    def leap(self, solution: FactorSolution) -> FactorSolution | None:
+        """Means, loadings and log noises, extrapolated; not where a step is solved, whose signs are arbitrary."""
+        if not self.creeps:
+            return None
+        ahead = self.leaps.after(_as_vector(solution.density))
+        if ahead is None:
+            return None
+        try:
+            density = _of_vector(ahead, solution.density, self._least())
+        except np.linalg.LinAlgError:
+            return None
+        return replace(solution, density=density)
+
+    def landed(self, solution: FactorSolution) -> None:
+        """Go on from the leap."""
+        self.present = Factors(solution.density.loadings, solution.density.noises)
+        self.leaps.landed(_as_vector(solution.density))
+
+    def _least(self) -> np.ndarray:
+        floor = self.bounds.floor
+        return np.full(len(floor), floor.mean()) if self.family.structure.noise.spherical else floor
+
+    def _from_covariances(self, covariances: np.ndarray, proportions: np.ndarray) -> Factors:
+        family, present, bounds = self.family, self.present, self.bounds
+        if family.by_axes:
+            return exact_step(family.structure, covariances, family.numbers, proportions, bounds)
+        if family.by_newton:
+            return newton_steps(covariances, present.noises, family.most, bounds.floor, 1)[0]
+        variances = np.einsum("kjj->kj", covariances)
+        for _ in range(_INNER_STEPS if family.most else 1):
+            along = covariances @ regressions(present.loadings, present.noises).transpose(0, 2, 1)
+            present = em_step(family.structure, present, along, variances, proportions, bounds)
+        return present

@@ -1,0 +1,256 @@
+"""Starts for mixtures of factor models: many short runs, and the best of them to the end (Biernacki et al. 2003).
+
+Their likelihood has many maxima, which partitions that differ in a few rows lead to, and for one and the same partition
+other first loadings: wine27 with MFA goes from -5085 to -5172 for k-means runs that agree in 99% of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..._utils.agreement import adjusted_rand
+from ...solvers.kmeans_runs import kmeans_runs
+from ..data.problem import Problem
+from ..engine.loop import Fit, run
+from ..engine.multistart import (
+    NUMERICAL_ERRORS,
+    FitError,
+    Specification,
+    fit_from,
+    is_better,
+    joined,
+    run_adapted,
+    starting_points,
+)
+from ..starts.partitions import STARTS, distinct_rows, is_large, kmeans_starts, random_starts, ward_starts
+
+__all__ = ["MIXED", "fit_short_then_long", "mixed_starts", "short_runs"]
+
+MIXED = "mixed"
+# Iterations of a short run: after them the order of the candidates is mostly that of their ends. Those that have to
+# pass the best fit itself get a few more.
+_SHORT, _SECOND = 7, 10
+# Short runs that go on to the end.
+_LONG = 3
+# The tolerance of runs that are compared, in that of the one that is kept.
+_NEAR = 100.0
+# Other loadings for the partition of the best run, and how often that may lead to a better one.
+_OTHERS, _ROUNDS = 4, 2
+# How often at most a run that has ended goes on.
+_POLISHED = 20
+# Iterations on a sample of large data, from each of its starts.
+_ON_SAMPLE = 20
+# Partitions that agree in all rows, up to rounding.
+_SAME = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A starting point and the variant of the first loadings."""
+
+    start: Any
+    variant: int
+
+
+def _candidates(starts: list[Any], n_init: int) -> list[Candidate]:
+    """Every start with its principal axes, then a third as many again with other loadings, in turn."""
+    plain = [Candidate(start, 0) for start in starts]
+    more = n_init // 3
+    return plain + [Candidate(starts[i % len(starts)], 1 + i) for i in range(more)]
+
+
+def mixed_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
+    """Partitions of k-means runs that differ at all, Ward's, and random ones up to `n_init`; a third at least random.
+
+    On large data all are k-means runs on a sample.
+    """
+    if is_large(problem):
+        return kmeans_starts(problem, n_clusters, n_init, rng)
+    guided = _guided_starts(problem, n_clusters, n_init, rng)
+    return guided + random_starts(problem, n_clusters, n_init - len(guided), rng)
+
+
+def _guided_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
+    """Those of `mixed_starts` that look at the rows."""
+    most = max(1, (2 * n_init) // 3 - 1)
+    rows = problem.rows
+    chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
+    values = rows.everything()[chosen] - rows.centre
+    found: list[np.ndarray] = []
+    for one in kmeans_runs(values, n_clusters, rng.randint(np.iinfo(np.int32).max, size=n_init), weights):
+        if all(adjusted_rand(one.labels, other) < _SAME for other in found):
+            found.append(one.labels)
+        if len(found) == most:
+            break
+    starts = [np.where(index >= 0, labels[index], 0) for labels in found]
+    return starts + (ward_starts(problem, n_clusters, 1, rng) if n_init > 1 else [])
+
+
+STARTS.add(MIXED, mixed_starts)
+STARTS.seal()
+
+
+def _varied(spec: Specification, variant: int) -> Specification:
+    return replace(spec, family=replace(spec.family, variant=variant))  # type: ignore[type-var]
+
+
+def short_runs(
+    problem: Problem, spec: Specification, candidates: list[Candidate], iterations: int = _SHORT
+) -> tuple[list[Fit], list[dict]]:
+    """The fits of the short runs that kept all groups, most likely first; and a record of each run."""
+    short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
+    fits: list[Fit] = []
+    records = []
+    for candidate in candidates:
+        varied, start = _varied(short, candidate.variant), candidate.start
+        try:
+            if isinstance(start, Fit):
+                states = problem.states_of(start, "posteriors")
+            else:
+                states = problem.start_states(start, spec.n_clusters)
+            fit = run_adapted(problem, states, varied, varied.family.phases()[0])
+        except NUMERICAL_ERRORS as error:
+            records.append(_record(None, str(error)))
+            continue
+        records.append(_record(fit, str(fit.stop)))
+        fits.append(fit)
+    return _in_order(fits), records
+
+
+def _in_order(fits: list[Fit]) -> list[Fit]:
+    """Whole fits first, then the most likely."""
+    return sorted(fits, key=lambda fit: (not fit.whole, -fit.log_likelihood))
+
+
+def _record(fit: Fit | None, reason: str) -> dict:
+    if fit is None:
+        return {"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": reason}
+    return {
+        "log_likelihood": fit.log_likelihood,
+        "n_iter": fit.n_iter,
+        "converged": fit.converged,
+        "stop_reason": reason,
+    }
+
+
+def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
+    """The best fit over the specification's starts, and a record of each run: short ones first, then the long."""
+    if is_large(problem):
+        return _fit_large(problem, spec)
+    if spec.n_clusters == 1:
+        spec = replace(spec, n_init=min(spec.n_init, 2), init=np.zeros(problem.rows.n, int))  # one partition only
+    rng = check_random_state(spec.random_state)
+    mixed = isinstance(spec.init, str) and spec.init == MIXED
+    guided = _guided_starts(problem, spec.n_clusters, spec.n_init, rng) if mixed else starting_points(problem, spec)
+    with problem.rows.threads():
+        if spec.n_init == 1 or any(isinstance(start, Fit) for start in guided):
+            return fit_from(problem, spec, guided)
+        fits, records = short_runs(problem, spec, _candidates(guided, spec.n_init))
+        others = random_starts(problem, spec.n_clusters, spec.n_init - len(guided), rng) if mixed else []
+        strangers, more = short_runs(problem, spec, [Candidate(start, 2 + i) for i, start in enumerate(others)])
+        records += more
+        if not fits and not strangers:
+            reasons = "; ".join(sorted({record["stop_reason"] for record in records}))
+            raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+        if spec.family.wanders:  # type: ignore[attr-defined]
+            chosen = _distinct(fits)[:_LONG] + strangers[:_LONG]
+        else:
+            chosen = _distinct(_in_order(fits + strangers))[:_LONG]
+        best = _longest(problem, spec, chosen, records)
+        best = _with_other_loadings(problem, spec, best, records)
+        best = _settled(problem, spec, best)
+        nudged = _nudged(problem, spec, best, records)  # an end that was none shows itself when it is settled
+        return (best if nudged is best else _settled(problem, spec, nudged)), records
+
+
+def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
+    """Many values: k-means on a sample, short runs on it that the likelihood of another sample chooses between."""
+    if isinstance(spec.init, str) and spec.init == MIXED:
+        spec = replace(spec, init="kmeans")
+    settings = replace(spec.settings, tol=_NEAR * spec.settings.tol)
+    short = replace(settings, max_iter=min(_ON_SAMPLE, settings.max_iter))
+    starts = starting_points(problem, replace(spec, settings=short))
+    with problem.rows.threads():
+        return fit_from(problem, replace(spec, settings=settings), starts)
+
+
+def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
+    """The fit after it has gone on for as long as that gains more than the tolerance: plateaus look like ends."""
+    for _ in range(_POLISHED):
+        if not fit.converged or fit.n_iter >= spec.settings.max_iter:
+            break
+        longer = _continued(problem, spec, fit)
+        if not is_better(longer, fit):
+            break
+        gain, fit = longer.log_likelihood - fit.log_likelihood, longer
+        if gain <= spec.settings.tol * problem.weight:
+            break
+    return fit
+
+
+def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
+    """The best fit, or a better one from its partition: from other first loadings, or with one noise made smaller."""
+    for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
+        candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
+        fits, more = short_runs(problem, spec, candidates, _SECOND)
+        records += more
+        found = _better(problem, spec, best, fits, records)
+        found = _nudged(problem, spec, found, records)
+        if found is best:
+            break
+        best = found
+    return best
+
+
+def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
+    """The best fit, or a better one from its parameters with one noise made smaller."""
+    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
+    fits = []
+    for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
+        fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
+        records.append(_record(fits[-1], str(fits[-1].stop)))
+    return _better(problem, spec, best, fits, records)
+
+
+def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], records: list[dict]) -> Fit:
+    """The most likely of short runs after it has gone on, where it passes the best fit by more than last steps add."""
+    enough = best.log_likelihood + _NEAR * spec.settings.tol * problem.weight
+    passed = [fit for fit in fits if is_better(fit, best) and fit.log_likelihood > enough]
+    if not passed:
+        return best
+    found = _longest(problem, spec, _in_order(passed)[:1], records)
+    return found if is_better(found, best) else best
+
+
+def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
+    """The best of short runs after they have gone on, near to the end: only the one that is kept goes all the way."""
+    near = replace(spec, settings=replace(spec.settings, tol=_NEAR * spec.settings.tol))
+    best: Fit | None = None
+    for fit in fits:
+        longer = _continued(problem, near, fit)
+        records.append(_record(longer, str(longer.stop)))
+        if is_better(longer, best):
+            best = longer
+    assert best is not None
+    return best
+
+
+def _distinct(fits: list[Fit]) -> list[Fit]:
+    """Without runs that ended in the same place as a better one."""
+    kept: list[Fit] = []
+    for fit in fits:
+        if all(abs(fit.log_likelihood - other.log_likelihood) > 1e-6 * abs(other.log_likelihood) for other in kept):
+            kept.append(fit)
+    return kept
+
+
+def _continued(problem: Problem, spec: Specification, fit: Fit) -> Fit:
+    """A short run to the end, from its own parameters."""
+    family = spec.family.continuing(fit.solution)  # type: ignore[attr-defined]
+    longer = run(problem, problem.states_of(fit, "posteriors"), family, spec.settings)
+    longer.history = joined(fit.history, longer.history)
+    return longer

@@ -1,0 +1,128 @@
+"""Starts for data whose noise leads k-means astray: sparse k-means, and k-means in a shrunk metric.
+
+Sparse k-means looks for groups in few of the variables. k-means in the metric (S + 0.1 v I)^-1/2, v the mean
+variance, takes out the directions that all rows share (a common factor of size, brightness or batch), at a price
+where n is small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._utils.agreement import adjusted_rand
+from ...rows.base import Rows
+from ...solvers.kmeans_runs import best_kmeans
+from ...solvers.sparse_kmeans import alternate, dense_start
+from ..data.sampling import Centres, one_sample
+from .partitions import STARTS, distinct_rows, is_large, pieces, rows_at
+
+__all__ = [
+    "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk_kmeans_starts", "shrunk_partition",
+    "sparse_kmeans_starts", "sparse_partitions",
+]  # fmt: skip
+
+# Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
+_BOUNDS, _LEAST_BOUND, LARGEST_SHARE = 4, 1.5, 0.6
+_RUNS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
+# Partitions that agree more than this (adjusted Rand index) are one.
+_SAME = 0.95
+# The share of the mean variance that is added before the metric is inverted: directions with less variance than that
+# are mostly noise and are not blown up.
+_SHRINKAGE = 0.1
+# Values (128 MB) beyond which no second array of the size of the rows is made.
+LARGE = 2**24
+
+
+def sparse_partitions(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> list[np.ndarray]:
+    """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first."""
+    largest = LARGEST_SHARE * np.sqrt(Z.shape[1])
+    # k-means on all variables knows distances alone, and centres of a large wide table would take as much as its rows
+    start = dense_start(coordinates(Z) if Z.size > LARGE else Z, n_clusters, _RUNS, rng)
+    found: list[np.ndarray] = []
+    for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
+        fit = alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
+        if not fit.reason and all(adjusted_rand(fit.labels, other) < _SAME for other in found):
+            found.append(fit.labels)
+    return found
+
+
+def _on_rows(problem, n_clusters: int, rng: np.random.RandomState, partitions) -> list[Any]:
+    """Starts from partitions(Z), Z the centred distinct rows in memory, or a sample of large data."""
+    if is_large(problem):
+        Z = one_sample(problem, rng)
+        found = partitions(Z - Z.mean(axis=0))
+        member = [(labels == np.arange(n_clusters)[:, None]).astype(float) for labels in found]
+        return [Centres(m @ Z / np.maximum(m.sum(axis=1, keepdims=True), 1)) for m in member]
+    chosen, _, index = distinct_rows(problem.given, problem.rows.weights)
+    Z = centred_rows(problem.given, chosen)
+    return [np.where(index >= 0, labels[index], 0) for labels in partitions(Z)]
+
+
+@STARTS.add("sparse-kmeans")
+def sparse_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
+    """Partitions of sparse k-means at several bounds, at most `n_init`."""
+    return _on_rows(problem, n_clusters, rng, lambda Z: sparse_partitions(Z, n_clusters, rng))[:n_init]
+
+
+@STARTS.add("shrunk-kmeans")
+def shrunk_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
+    """The k-means partition of least inertia in the shrunk metric: a single start."""
+    del n_init
+    return _on_rows(problem, n_clusters, rng, lambda Z: [shrunk_partition(Z, n_clusters, rng)])
+
+
+def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+    """Labels (n) of the best k-means run on centred rows Z (n x p) in the shrunk metric."""
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    return best_kmeans(_shrunk(Z), n_clusters, _RUNS, seed).labels
+
+
+def _shrunk(Z: np.ndarray) -> np.ndarray:
+    """Centred rows Z (n x p) times (S + 0.1 v I)^-1/2, up to a rotation."""
+    p = Z.shape[1]
+    u, singular, _ = np.linalg.svd(coordinates(Z) if Z.size > LARGE else Z, full_matrices=False)
+    values = singular**2 / len(Z)
+    return u * (singular / np.sqrt(values + _SHRINKAGE * values.sum() / p))
+
+
+def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
+    """The chosen rows about their mean (m x p), a new array in the order of C, so that no other shows in last digits.
+
+    Doubles, unless the table is a large one of single precision: partitions to begin with need no more.
+    """
+    p = rows.p if isinstance(rows, Rows) else rows.shape[1]
+    single = rows.dtype == np.float32 and len(chosen) * p > LARGE
+    Z = np.empty((len(chosen), p), np.float32 if single else float)
+    for piece in pieces(*Z.shape):
+        Z[piece[0] : piece[-1] + 1] = rows_at(rows, chosen[piece])
+    Z -= Z.mean(axis=0)
+    return Z
+
+
+def columns_at_once(Z: np.ndarray) -> list[slice]:
+    """Columns to work on at once: all, unless another array of the size of Z (n x p) would be too much."""
+    n, p = Z.shape
+    step = p if Z.size <= LARGE else max(1, LARGE // 4 // n)
+    return [slice(j, min(j + step, p)) for j in range(0, p, step)]
+
+
+def products(Z: np.ndarray) -> np.ndarray:
+    """Z Z' (n x n) in double precision."""
+    out = np.zeros((len(Z), len(Z)))
+    for columns in columns_at_once(Z):
+        part = Z[:, columns].astype(float, copy=False)
+        out += part @ part.T
+    return out
+
+
+def coordinates(Z: np.ndarray) -> np.ndarray:
+    """Coordinates (n x n) with the products of the rows of Z (n x p), where there are fewer of them; else Z."""
+    if Z.shape[0] >= Z.shape[1]:
+        return Z
+    values, vectors = np.linalg.eigh(products(Z))
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
+STARTS.seal()

@@ -1,9 +1,0 @@
-"""Choosing and judging.
-
-`search` chooses the number of groups by a verdict (`how_many`, with `verdict_search`), or number, model and sparsity by
-a criterion: `grid` fits a cell or a path and writes its row of the results, `searching` runs the cells and says which
-is best, `search_tables` is what pages and plots show of it. `search_parameters` checks what is asked for, `checkpoints`
-keeps finished fits on disk, `merging` says which groups would join next. `stability` refits on subsamples, `comparison`
-puts methods side by side, `scoring` compares a partition with known classes, `select_variables` keeps the selected
-columns in a pipeline.
-"""

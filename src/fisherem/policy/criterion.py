@@ -1,0 +1,144 @@
+"""C(K, S): how much a partition into K groups and a subset S of the variables explain, together.
+
+Variables outside S are regressed on S with one distribution for all groups; that part is the same for every partition
+and cancels. With a common covariance within the groups,
+
+    C(K, S) = n/2 sum_{j<=r} log(1 + lambda_j) - price(S) - log n r (K - 1 - r) + sum_k n_k log(n_k / n) - (K - 1) log n
+
+where lambda_j are the eigenvalues of W_S^-1 B_S and r is the rank of the group means, the one with the largest value:
+means on a line cost one parameter per variable and not K - 1. At full rank the first term is n/2 log(|T_S| / |W_S|).
+C is 0 for one group and does not change under any invertible linear map of the variables in S, so values compare
+across partitions, numbers of groups, subsets, scalings and methods.
+
+The (m+1)-th variable costs r/2 log n for its parameters (as in BIC) and, for having been chosen among p - m, the
+larger of as much again and log((p - m) / (m + 1)): twice BIC's penalty on a table of few columns, and the number of
+subsets where thousands of columns compete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.data.problem import Problem
+from ..core.data.scatter import Scatter
+from ..core.dlm.ridge_and_axes import Groups
+from ..core.missing.completion import complete_with
+from ..model.criteria import CRITERIA, Criterion
+
+__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
+
+# Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
+# each other.
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups as the criterion sees them: S and H of all p variables, and how many rows there are."""
+
+    scatter: Scatter
+    H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
+    sizes: np.ndarray  # n_k (K)
+    constant: np.ndarray  # bool p: columns without variation
+
+    @classmethod
+    def of(cls, problem: Problem, states: Any) -> Partition:
+        """The groups of the posteriors in the states; missing cells are completed with what these groups say."""
+        if problem.gaps is not None:
+            posteriors = problem.rows.gather(states, "posteriors")
+            problem = complete_with(problem, posteriors)
+            states = problem.start_states(posteriors.T, len(posteriors))
+        groups = Groups.of(problem, states)
+        H = problem.scatter.to_variables(groups.between(problem).H)
+        return cls(problem.scatter, H, groups.weights, problem.constant)
+
+    @classmethod
+    def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:
+        """The groups of labels 0 ... K-1 (n)."""
+        return cls.of(problem, problem.start_states(labels, n_clusters))
+
+    @property
+    def n(self) -> float:
+        """The number of rows, weights included."""
+        return float(self.sizes.sum())
+
+    @property
+    def p(self) -> int:
+        """The number of variables."""
+        return len(self.H)
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return len(self.sizes)
+
+    def directions(self, support: np.ndarray, rank: int) -> np.ndarray:
+        """K x rank, orthonormal: the combinations of the groups that the variables in `support` separate best.
+
+        With all K - 1 of them (also for an empty support), every difference between the groups counts.
+        """
+        if rank >= self.n_clusters - 1 or not len(support):
+            return np.eye(self.n_clusters)
+        return eigen(self.scatter.block(support), self.H[support])[1][:, :rank]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The value of C and the rank of the group means that it is reached with."""
+
+    value: float
+    rank: int
+
+
+def price(n: float, p: int, rank: int, m: int) -> float:
+    """Of the (m+1)-th variable, in nats."""
+    parameters = rank / 2 * np.log(n)
+    return float(parameters + max(parameters, np.log(max(p - m, 1) / (m + 1))))
+
+
+def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(lambda, E): eigenvalues of W^-1 B = (T - H H')^-1 H H', largest first, and the K x K vectors of H'W^-1 H."""
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))  # so that units do not matter
+    H = H * scale[:, None]
+    within = total * scale[:, None] * scale - H @ H.T
+    within[np.diag_indices(len(within))] += _TINY
+    values, vectors = np.linalg.eigh(H.T @ np.linalg.solve(within, H))
+    return np.maximum(values[::-1], 0), vectors[:, ::-1]
+
+
+def ratios(partition: Partition, support: np.ndarray) -> np.ndarray:
+    """lambda_j of the variables in `support` (indices): at most K - 1, largest first."""
+    most = min(partition.n_clusters - 1, len(support))
+    return eigen(partition.scatter.block(support), partition.H[support])[0][:most]
+
+
+def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None = None) -> Judged:
+    """C(K, S), with `values` in place of lambda_j where they were computed on transformed variables."""
+    n, K, m = partition.n, partition.n_clusters, len(support)
+    sizes = partition.sizes[partition.sizes > 0]
+    base = float((sizes * np.log(sizes / n)).sum()) - (K - 1) * np.log(n)
+    if not m or K == 1:
+        return Judged(base if K > 1 else 0.0, 0)
+    explained = n / 2 * np.cumsum(np.log1p(ratios(partition, support) if values is None else values))
+    ranks = range(1, len(explained) + 1)
+    prices = [sum([price(n, partition.p, r, i) for i in range(m)]) for r in ranks]
+    costs = [cost + np.log(n) * r * (K - 1 - r) for cost, r in zip(prices, ranks, strict=True)]
+    totals = explained - np.array(costs) + base
+    best = int(totals.argmax())
+    return Judged(float(totals[best]), best + 1)
+
+
+def partition_value(partition: Partition, support: np.ndarray) -> float:
+    """C(K, S) as an entry of the register; nan where S has more variables than the rows can judge."""
+    judgeable = len(support) < partition.n - partition.n_clusters and (partition.sizes > 0).all()
+    return judge(partition, support).value if judgeable else float("nan")
+
+
+CRITERIA.add(
+    "c",
+    Criterion("c", "C(K, S)", "of the partition and the selected variables; 0 for one group", None, partition_value),
+)
+CRITERIA.seal()

@@ -1,0 +1,158 @@
+"""The default call with the means inside the axes: which axes carry anything, and which model fits inside them.
+
+Among the models with a common noise the posteriors depend on the coordinates inside the axes alone, so models can be
+compared there. Each candidate's mixture is fitted inside the axes of the most compact model, which are the same for
+all of them, and
+
+    log-likelihood - log n * (parameters of the covariances)
+
+decides: twice the penalty of BIC, because the partition that the axes separate was fitted, too. Fits with axes of their
+own cannot be compared like that, as each model moves the axes to where its own likelihood is large. The kept model is
+then fitted from the start. Models with a noise per group are no candidates: with them the size of the residual votes,
+all variables included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..core.data.problem import Problem
+from ..core.dlm.family import DLMFamily
+from ..core.dlm.ridge_and_axes import Groups, useful_axes
+from ..core.engine.loop import Fit, run
+from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
+from ..core.starts.partitions import is_large
+from ..model.dlm import MODELS
+from .model import Chosen, sample_problem
+
+__all__ = ["COMPACT", "fit_latent", "roomy_model"]
+
+COMPACT, ROOMY, FLEXIBLE = "AB", "AkB", "DkB"
+# A variance of its own needs some rows in every group: below this many AB is a candidate, from there on AkB takes its
+# place, which loses nothing where variances are equal and was better on real tables.
+_ROWS_FOR_OWN_VARIANCE = 20
+# A variance of its own needs this many rows in the smallest group to be estimated at all, a covariance of its own
+# (d x d) this many per axis.
+_ROWS_PER_AXIS = 5
+
+
+def roomy_model(smallest_group: float) -> str:
+    """The model for groups of this size where there is nothing to choose by."""
+    return ROOMY if smallest_group >= _ROWS_FOR_OWN_VARIANCE else COMPACT
+
+
+def fit_latent(problem: Problem, spec: Specification) -> Chosen:
+    """Fit with the model chosen, from the specification's own starts."""
+    if spec.n_clusters == 1:
+        fit, records = _fit(problem, spec, starting_points(problem, spec))
+        return Chosen(fit, records, MODELS[COMPACT], [_kept("one group")])
+    if isinstance(spec.init, str) and is_large(problem):
+        chosen = _chosen_on_sample(problem, spec)
+    else:
+        chosen = _choose(problem, spec, starting_points(problem, spec))
+    return _go_on(problem, spec, chosen)
+
+
+def _go_on(problem: Problem, spec: Specification, chosen: Chosen) -> Chosen:
+    """The family's other phases with the model and the axes that were chosen: sparse axes from the dense fit."""
+    d = chosen.fit.solution.axes.d
+    for phase in _family(spec, model=chosen.model, d=d).phases()[1:]:
+        with problem.rows.threads():
+            fit, records = best_of(problem, [chosen.fit], spec, phase)
+        chosen = replace(chosen, fit=fit, starts=chosen.starts + records)
+    return chosen
+
+
+def _kept(reason: str, model: str = COMPACT) -> dict:
+    return {"model": model, "kept": True, "reason": reason}
+
+
+def _family(spec: Specification, **changes) -> DLMFamily:
+    return replace(spec.family, **changes)
+
+
+def _fit(
+    problem: Problem, spec: Specification, starts: list[Any], model: str = COMPACT, d: int | None = None
+) -> tuple[Fit, list[dict]]:
+    """(the fit of one model from the starts, a record of each start), with at most d axes."""
+    family = _family(spec, model=MODELS[model])
+    phase = (family if d is None else replace(family, d=min(d, family.d))).phases()[0]
+    with problem.rows.threads():
+        return best_of(problem, starts, spec, phase)
+
+
+def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
+    compact, records = _fit(problem, spec, starts)
+    d = _axes_of(problem, spec, compact)
+    if d < compact.solution.axes.d:  # the partition shows that some axes carry nothing
+        compact, records = _fit(problem, spec, starts, d=d)
+    d = compact.solution.axes.d
+    if not compact.whole:
+        return Chosen(compact, records, MODELS[COMPACT], [_kept("a group was lost")])
+    candidates = _compare(problem, spec, compact)
+    kept = next(record["model"] for record in candidates if record["kept"])
+    if kept != COMPACT:
+        try:
+            fit, records = _fit(problem, spec, starts, kept, d)
+        except FitError:
+            fit = compact
+        if fit.whole and fit is not compact:
+            return Chosen(fit, records, MODELS[kept], candidates)
+        kept = COMPACT
+        candidates = [record | {"kept": False} for record in candidates] + [_kept("the others lost a group")]
+    return Chosen(compact, records, MODELS[kept], candidates)
+
+
+def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
+    """How many axes the fit's own partition asks for."""
+    family, d = _family(spec), fit.solution.axes.d
+    if not family.adaptive_axes or d == 1:
+        return d
+    labels = problem.rows.gather(fit.states, "labels")
+    states = problem.start_states(labels, spec.n_clusters)
+    groups = Groups.of(problem, states)
+    if not groups.whole:
+        return d
+    return useful_axes(groups.between(family.adapt(problem, states)[0]), problem.weight, d)
+
+
+def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
+    """A record per candidate: its value inside the compact fit's axes, and which is kept."""
+    d, smallest = compact.solution.axes.d, problem.weight * compact.solution.density.proportions.min()
+    names = [COMPACT] if smallest < _ROWS_FOR_OWN_VARIANCE else []
+    names.append(ROOMY)
+    if d > 1 and smallest >= _ROWS_PER_AXIS * d:
+        names.append(FLEXIBLE)
+    records: list[dict[str, Any]] = []
+    for name in names:
+        family = _family(spec, model=MODELS[name], sparse=None, d=d, frozen=compact.solution.axes)
+        try:
+            fit = run(problem, problem.states_of(compact, "posteriors", "log_prior"), family, spec.settings)
+        except NUMERICAL_ERRORS:
+            continue
+        count = MODELS[name].covariance.count(spec.n_clusters, d)
+        value = fit.log_likelihood - np.log(problem.weight) * count
+        # a variance at the floor is a group of nearly equal rows: its likelihood says nothing
+        sound = fit.whole and not fit.solution.density.n_floored
+        records.append({"model": name, "value": float(value) if sound else -np.inf})
+    if not records or max(record["value"] for record in records) == -np.inf:
+        return [_kept("no other model could be fitted")]
+    best = max(records, key=lambda record: record["value"])
+    return [record | {"kept": record is best, "reason": "value" if record is best else ""} for record in records]
+
+
+def _chosen_on_sample(problem: Problem, spec: Specification) -> Chosen:
+    """Large data: axes and model as some of the rows choose them, then one fit on all."""
+    small = sample_problem(problem, check_random_state(spec.random_state))
+    try:
+        chosen = _choose(small, spec, starting_points(small, spec))
+    except FitError:
+        fit, records = _fit(problem, spec, starting_points(problem, spec))
+        return Chosen(fit, records, MODELS[COMPACT], [_kept("no model could be fitted to a sample")])
+    d = chosen.fit.solution.axes.d
+    fit, records = _fit(problem, spec, starting_points(problem, spec), chosen.model.name, d)
+    return replace(chosen, fit=fit, starts=records)

@@ -1,0 +1,198 @@
+"""noise_factors: how many factors the noise of a fit has, and the fit with them.
+
+The fit without factors comes first. BIC at its partition says how many factors its noise has (the eigenvalues of the
+covariance within the groups tell it for every number at once), the fit with them goes on from there, and its own
+partition is asked again until it names a number that has been fitted. Started in the metric of the total covariance
+instead, factors may remove the groups themselves. BIC does not arbitrate between distant partitions, where margins
+that are not Gaussian decide more than the groups do: there C(K, S), which any covariance within the groups leaves
+unchanged, must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._utils.agreement import adjusted_rand
+from ..core.data.noise_metric import factor_numbers, factor_values, fewest_factors
+from ..core.data.problem import Problem
+from ..core.dlm.family import DLMFamily, Means, Subset
+from ..core.dlm.ridge_and_axes import Groups, noise_covariance
+from ..core.engine.family import Phase
+from ..core.engine.loop import Fit
+from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, continue_from
+from ..core.starts.partitions import distinct_rows, is_large
+from ..model.criteria import bic
+from .criterion import Partition, judge
+from .forward_backward import select
+from .model import Chosen, sample_problem
+
+__all__ = ["MOST_FULL", "NOISE_AUTO", "factor_numbers", "fit_with_factors", "with_factors"]
+
+NOISE_AUTO = "auto"
+# With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of gaps.
+MOST_FULL = 32
+# Partitions that agree less than this (adjusted Rand index) are distant.
+_DISTANT = 0.7
+
+
+def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: int | str) -> Chosen:
+    """The fit with factors of the noise in place of one without: m of them, or as many as BIC asks for ("auto")."""
+    if noise == 0 or not chosen.fit.whole:
+        return chosen
+    if isinstance(noise, str):
+        if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
+            return chosen
+        noise, records = _choice(problem, spec, chosen)
+        chosen = replace(chosen, noise=records)
+        fits = {record["n_factors"]: record.pop("fit") for record in records if "fit" in record}
+        if fits:  # of these rows, not of a sample
+            return replace(chosen, fit=fits[noise])
+    if noise == 0:
+        return chosen
+    fit = fit_with_factors(problem, spec, chosen, chosen.fit, int(noise))
+    return chosen if fit is None else replace(chosen, fit=fit)
+
+
+def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DLMFamily:
+    """The family of a fit, with m factors."""
+    axes, sparse = chosen.fit.solution.axes, spec.family.sparse
+    family = replace(spec.family, model=chosen.model, n_factors=m)
+    if problem.p > 1 and axes.d:
+        family = replace(family, d=axes.d)
+    if sparse is not None and sparse.sparsity is None:  # the variables were chosen
+        support = None if axes.sparse is None else Subset(np.flatnonzero(axes.sparse.any(axis=1)))
+        return replace(family, sparse=None, subset=support)
+    return family
+
+
+def fit_with_factors(
+    problem: Problem,
+    spec: Specification,
+    chosen: Chosen,
+    start: Fit,
+    m: int,
+    name: str = "noise",
+    refused: Callable[[Fit], bool] | None = None,
+) -> Fit | None:
+    """The fit with m factors, with the model, axes and variables that were chosen, from another fit's partition.
+
+    None if it failed, lost a group or was refused. `name` is what the history calls the phase.
+    """
+    phase = Phase(name, _family(problem, spec, chosen, m))
+    start = replace(start, history=chosen.fit.history)
+    try:
+        with problem.rows.threads():
+            fit = continue_from(problem, start, spec, phase, refused)
+    except NUMERICAL_ERRORS:
+        return None
+    return fit if fit.whole and not (refused is not None and refused(fit)) else None
+
+
+def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
+    """(number of factors, a record of each number that was tried); on a sample of large data."""
+    if not is_large(problem) or problem.rows is not problem.given:
+        return _compare(problem, spec, chosen)
+    small = sample_problem(problem, check_random_state(spec.random_state))
+    moved = replace(chosen.fit, solution=chosen.fit.solution.moved(-small.centre), states=[], history=[])
+    start = fit_with_factors(small, spec, replace(chosen, fit=moved), moved, 0)
+    if start is None:
+        return 0, [{"n_factors": 0, "kept": True, "reason": "the groups are not those of a sample"}]
+    m, records = _compare(small, spec, replace(chosen, fit=start))
+    for record in records:
+        record.pop("fit", None)
+    return m, records
+
+
+def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
+    """(number of factors, a record of each): what BIC names at a partition is fitted, until it names no other."""
+    judged = _Judge(problem, spec.n_clusters, spec.family.variance_floor * problem.floor_unit, chosen.fit)
+    first = values = judged.values(chosen.fit)
+    found: dict[int, dict] = {0: _record(problem, spec, chosen, chosen.fit, 0)}
+    refused: set[int] = set()
+    start, best = chosen.fit, 0
+    while new := [m for m in _named(values) if m not in found and m not in refused]:
+        for m in new:
+            # a partition that is refused after the first round of its metric is not looked at any further
+            fit = fit_with_factors(problem, spec, chosen, start, m, refused=judged.worse)
+            if fit is None:
+                refused.add(m)
+            else:
+                found[m] = _record(problem, spec, chosen, fit, m)
+        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
+        # the start decides: the partition that these factors led to has its say about their number, too
+        start = found[best]["fit"]
+        values = judged.values(start)
+    records: list[dict] = []
+    for m, value in first.items():
+        reason = "no fit, or another partition, which C does not prefer" if m in refused else ""
+        reason = reason or ("" if np.isfinite(value) else "what they leave lies below variance_floor")
+        record: dict = {"n_factors": m, "bic_at_partition": value, "kept": m == best, "reason": reason}
+        records.append(record | found.get(m, {}))
+    return best, records
+
+
+def _named(values: dict[int, float]) -> list[int]:
+    """The number of factors that BIC names, and the next smaller one.
+
+    A partition that mixes groups has their difference in its noise, as one factor more.
+    """
+    best = fewest_factors(values)
+    return [m for m in values if m <= best][-2:]
+
+
+def _record(problem: Problem, spec: Specification, chosen: Chosen, fit: Fit, m: int) -> dict:
+    parameters = _family(problem, spec, chosen, m).n_parameters(fit.solution, problem.p)
+    value = float(bic(fit.log_likelihood, parameters, problem.weight))
+    return {"log_likelihood": fit.log_likelihood, "n_parameters": parameters, "bic": value, "fit": fit}
+
+
+class _Judge:
+    """Whether the partition of another fit may take the place of the first one's."""
+
+    def __init__(self, problem: Problem, n_clusters: int, floor: float, first: Fit):
+        self.problem, self.n_clusters, self.floor = problem, n_clusters, floor
+        self.first = self.labels(first)
+
+    def labels(self, fit: Fit) -> np.ndarray:
+        return self.problem.rows.gather(fit.states, "labels")
+
+    def values(self, fit: Fit) -> dict[int, float]:
+        """BIC of every number of factors for the groups of a fit, up to what is the same for all of them.
+
+        Where the rest lies below the floor of variances the likelihood rises by directions that hold next to nothing,
+        and on two of nine tables the groups were lost: such numbers are out of the question.
+        """
+        problem = self.problem
+        n, p = problem.weight, problem.n_varying
+        groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
+        H = groups.between(problem).H
+        e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
+        return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None or p <= MOST_FULL), self.floor)
+
+    def worse(self, fit: Fit) -> bool:
+        """Whether the fit's labels are far from the first ones, and worse by C."""
+        labels, rows = self.labels(fit), self._distinct
+        if adjusted_rand(labels[rows], self.first[rows]) >= _DISTANT:
+            return False
+        return self._value(labels) < self._first_value
+
+    @cached_property
+    def _distinct(self) -> np.ndarray:
+        """The distinct rows: equal ones count once, so that weights and repetitions mean the same."""
+        return distinct_rows(self.problem.given.everything(), self.problem.given.weights)[0]
+
+    @cached_property
+    def _first_value(self) -> float:
+        return self._value(self.first)
+
+    def _value(self, labels: np.ndarray) -> float:
+        partition = Partition.of_labels(self.problem, labels, self.n_clusters)
+        if (partition.sizes <= 0).any():
+            return -np.inf
+        support = select(partition, np.zeros(0, int), self.n_clusters - 1)
+        return judge(partition, support).value

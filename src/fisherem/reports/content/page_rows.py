@@ -1,0 +1,118 @@
+"""The rows of a page, in memory or in a file that is larger than the model's memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...estimators import FisherEM
+from ...tables.checking import check_table
+from ...tables.dask_table import is_dask
+from ...tables.sparse_table import SparseTable
+
+__all__ = ["Moments", "PageRows", "page_rows"]
+
+# Cells per block when moments are computed: 4 MB of float64.
+_BLOCK = 500_000
+# The share of the budget that columns of a file may take while their quantiles are computed.
+_COLUMN_SHARE = 4
+
+
+def page_rows(model: FisherEM, X: Any) -> PageRows:
+    """The rows X (an array, a frame, a path or a table in a file), checked for a fitted model.
+
+    A file that fits half of the model's memory budget is read once; a larger one is read in blocks.
+    """
+    return PageRows(model, check_table(model, X, reset=False, elsewhere=not is_dask(X)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of the n rows of a page: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing, `mean`
+    and `deviation` (p) of each column, and `means` (K x p) of the groups' rows, NaN for a group without rows."""
+
+    counts: np.ndarray
+    observed: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    means: np.ndarray
+
+    @property
+    def n_missing(self) -> int:
+        """How many cells are missing."""
+        return int(self.counts.sum() * self.observed.shape[1] - self.observed.sum())
+
+    @property
+    def constant(self) -> np.ndarray:
+        """bool p: the columns that do not vary; rounding is all that they vary by."""
+        return self.deviation <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
+
+    @property
+    def between(self) -> np.ndarray:
+        """The share (p) of each column's variance that lies between the groups."""
+        squares = self.observed * (np.nan_to_num(self.means - self.mean)) ** 2
+        total = self.observed.sum(axis=0) * self.deviation**2
+        return np.divide(squares.sum(axis=0), total, out=np.zeros_like(total), where=~self.constant)
+
+
+class PageRows:
+    """n x p rows. `given` is what the model takes: an array, a frame with the fit's names, or a table in a file."""
+
+    def __init__(self, model: FisherEM, table: Any):
+        names = getattr(model, "feature_names_in_", None)
+        self.shape: tuple[int, int] = tuple(table.shape)
+        self.names: list[str] | None = getattr(table, "names", None)
+        self._table = table
+        self._in_memory = isinstance(table, np.ndarray)
+        self.given = pd.DataFrame(table, columns=names, copy=False) if self._in_memory and names is not None else table
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The rows in blocks, in their order."""
+        if self._in_memory or isinstance(self._table, SparseTable):
+            step = max(1, _BLOCK // self.shape[1])
+            for start in range(0, self.shape[0], step):
+                yield self._table[start : start + step]
+        else:
+            for _, rows in self._table.blocks():
+                yield rows
+
+    def columns(self, wanted: Sequence[int]) -> Iterator[np.ndarray]:
+        """The columns of these numbers (from 0), each of n values; as many at a time as the budget has room for."""
+        step = len(wanted) if self._in_memory else self._room()
+        for start in range(0, len(wanted), max(step, 1)):
+            part = list(wanted[start : start + step])
+            if self._in_memory:
+                yield from (self._table[:, j] for j in part)
+            elif isinstance(self._table, SparseTable):
+                yield from self._table.matrix[:, part].toarray().T
+            else:
+                yield from np.concatenate([rows for _, rows in self._table.select(part).blocks()]).T
+
+    def _room(self) -> int:
+        column = self.shape[0] * self._table.dtype.itemsize
+        return max(1, self._table.memory // (_COLUMN_SHARE * column))
+
+    def moments(self, group: np.ndarray, K: int) -> Moments:
+        """Means and deviations of the columns, overall and by `group` (n, from 0), over the cells that are there.
+
+        In two passes: differences of squares would cancel.
+        """
+        p, start = self.shape[1], 0
+        sums, observed = np.zeros((K, p)), np.zeros((K, p))
+        for rows in self.blocks():
+            member = (group[start : start + len(rows)] == np.arange(K)[:, None]).astype(float)
+            gaps = np.isnan(rows)
+            sums += member @ np.where(gaps, 0.0, rows)
+            observed += member @ ~gaps if gaps.any() else member.sum(axis=1)[:, None]
+            start += len(rows)
+        seen = np.maximum(observed.sum(axis=0), 1)
+        mean = sums.sum(axis=0) / seen
+        square = np.zeros(p)
+        for rows in self.blocks():
+            square += np.nan_to_num((np.asarray(rows, float) - mean) ** 2).sum(axis=0)
+        means = np.divide(sums, observed, out=np.full((K, p), np.nan), where=observed > 0)
+        return Moments(np.bincount(group, minlength=K), observed, mean, np.sqrt(square / seen), means)

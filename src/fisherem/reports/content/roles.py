@@ -1,0 +1,56 @@
+"""The roles of the variables as the page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ...policy.roles import ROLES
+from ..text import clean
+
+__all__ = ["RoleRow", "Roles", "roles_of"]
+
+# Variables with a row in the table: selected, missed and redundant ones; noise is only counted.
+_MAX_LISTED = 60
+_ORDER = {"selected": 0, "missed": 1, "redundant": 2}
+
+
+@dataclass(frozen=True)
+class RoleRow:
+    """A variable that differs between the groups: its number in the table (from 0), its role, gain in nats, Fisher's
+    criterion, what explains it."""
+
+    index: int
+    name: str
+    role: str
+    gain: float
+    fisher: float
+    explained_by: str
+
+
+@dataclass(frozen=True)
+class Roles:
+    """`counts` of each role, `rows` of the variables that differ (the first 60), `n_differing` in all."""
+
+    counts: dict[str, int]
+    rows: list[RoleRow]
+    n_differing: int
+
+
+def roles_of(model) -> Roles | None:
+    """The roles of a fitted sparse model, selected variables first and then by gain; None for a dense one."""
+    table: pd.DataFrame | None = getattr(model, "roles_", None)
+    if table is None:
+        return None
+    differing = table.assign(index=range(len(table)))[table["role"] != "noise"]
+    gains = differing["gain"].where(differing["role"] != "redundant", differing["alone"])
+    places = differing["role"].map(_ORDER)
+    ordered = differing.assign(place=places, by=-gains).sort_values(["place", "by"], kind="stable")
+    rows = [_row(record) for record in ordered.head(_MAX_LISTED).to_dict("records")]
+    return Roles({role: int((table["role"] == role).sum()) for role in ROLES}, rows, len(ordered))
+
+
+def _row(record: dict) -> RoleRow:
+    name, explained = clean(record["variable"], 60), clean(record["explained_by"], 120)
+    return RoleRow(int(record["index"]), name, str(record["role"]), record["gain"], record["fisher"], explained)

@@ -1,0 +1,166 @@
+"""The conclusion at the top of the page of a table: what was found, in plain words, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._utils.wording import count, group_name, listed
+from ..text import integer, number
+from ..words.group_words import Effect, GroupWords
+from .table_content import Content
+
+__all__ = ["Conclusion", "conclude"]
+
+# Groups that get a line of their own at the top, and variables that it names on each side; the section on the groups
+# has them all.
+_MOST_GROUPS = 6
+_MOST_NAMED = 2
+# One row in ten between groups is worth a word.
+_MANY_DOUBTS = 0.1
+# The mean of fewer rows is uncertain by a third of a standard deviation or more.
+_FEW_ROWS = 10
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """`sentences` say what was found, `groups` what each group is like (none of more than six), `caveats` what to keep
+    in mind before relying on it."""
+
+    sentences: list[str]
+    groups: list[GroupWords]
+    caveats: list[str]
+
+
+def conclude(content: Content) -> Conclusion:
+    """The conclusion of a page; one group leaves nothing to say."""
+    if content.K == 1:
+        return Conclusion([], [], list(_not_converged(content)))
+    shown = content.words if len(content.words) <= _MOST_GROUPS else []
+    short = [GroupWords(w.k, w.count, w.share, _selected(w.high), _selected(w.low)) for w in shown]
+    return Conclusion(list(_sentences(content)), short, [text for rule in _CAVEATS for text in rule(content)])
+
+
+def _selected(found: list[Effect]) -> list[Effect]:
+    """The selected variables that are furthest off: the line above the groups speaks of these."""
+    return [e for e in found if e.selected][:_MOST_NAMED]
+
+
+def _sentences(c: Content) -> Iterator[str]:
+    if c.search:
+        many = "One fit was judged" if c.search.n_fits == 1 else f"{integer(c.search.n_fits)} fits were compared"
+        yield f"{many} by {c.search.label}; this is the best."
+    others = {role: c.roles.counts.get(role, 0) for role in ("redundant", "missed")} if c.roles else {}
+    if c.n_selected < c.p and others.get("redundant"):
+        verb = "differ" if others["redundant"] > 1 else "differs"
+        yield (
+            f"{count(others['redundant'], 'other variable')} {verb} between the groups as well, but the selected ones "
+            "explain how."
+        )
+    if c.stability and c.stability.back:
+        share, seen = number(100 * c.stability.back.mean, 0), number(100 * c.stability.fraction, 0)
+        yield f"When only {seen}% of the rows are seen, a row is in its group again {share}% of the time."
+    if c.agreement and not c.given and c.agreement.n_scored:
+        share = number(100 * c.agreement.accuracy, 0)
+        yield f"The groups agree with the known classes for {share}% of the rows."
+    if c.agreement and c.given:
+        share = number(100 * c.agreement.accuracy, 0)
+        yield f"By these variables alone, {share}% of the rows are put into the group that was given."
+
+
+# -- what speaks against it: a rule gives the sentences that it has to say ---------------------------------------------
+
+
+def _not_converged(c: Content) -> Iterator[str]:
+    if not c.converged:
+        yield "The fit did not converge: compare it with another model or another start before you rely on it."
+
+
+def _of_the_verdict(c: Content) -> Iterator[str]:
+    if c.verdict:
+        yield from c.verdict.cautions
+
+
+def _of_the_number(c: Content) -> Iterator[str]:
+    if c.given:
+        yield (
+            "The groups were given, not found. Groups that were made from the same table always differ in some "
+            "variables, whether they are real or not."
+        )
+    elif not (c.verdict or c.search):
+        yield f"The number of groups, {c.K}, was given: other numbers were not tried."
+
+
+def _of_the_search(c: Content) -> Iterator[str]:
+    if c.search and c.search.interrupted:
+        yield f"The search was interrupted: the choice rests on the {integer(c.search.n_fits)} fits that were finished."
+
+
+def _no_better_than_one(c: Content) -> Iterator[str]:
+    if c.value is not None and c.value < 0:
+        yield (
+            f"C(K, S) is {number(c.value, 1)}, below 0: taken as bell-shaped, {c.K} groups describe these rows no "
+            "better than one does."
+        )
+
+
+def _of_the_posteriors(c: Content) -> Iterator[str]:
+    if c.certainty.saturated:
+        few = f" There are fewer rows ({integer(c.n_fitted)}) than variables ({integer(c.p)})."
+        yield (
+            "The posteriors carry no information on how sure the groups are, so the page cannot say which rows are in "
+            f"doubt.{few if c.n_fitted < c.p else ''}"
+        )
+    elif c.n_doubts >= _MANY_DOUBTS * c.n:
+        share = number(100 * c.n_doubts / c.n, 0)
+        yield f"{integer(c.n_doubts)} of {integer(c.n)} rows ({share}%) lie between groups."
+
+
+def _of_small_groups(c: Content) -> Iterator[str]:
+    small = [k for k, rows in enumerate(c.groups.counts) if 0 < rows < _FEW_ROWS]
+    said = c.verdict is not None and any("smallest group" in text for text in c.verdict.cautions)
+    if small and not said:
+        who = listed([group_name(k) for k in small], quoted=False)
+        has, their = ("has", "its") if len(small) == 1 else ("have", "their")
+        yield f"{who[0].upper()}{who[1:]} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
+    for k in np.flatnonzero(c.groups.counts == 0):
+        yield f"No row is in {group_name(int(k))}."
+
+
+def _of_the_stability(c: Content) -> Iterator[str]:
+    t = c.stability
+    if t is None:
+        if not (c.verdict or c.given):
+            yield "Whether the groups and the variables come back on other rows was not checked."
+        return
+    limit = number(100 * t.threshold, 0)
+    if t.back and t.back.n_shaky:
+        shaky = f"{integer(t.back.n_shaky)} of {integer(c.n)} rows"
+        yield f"{shaky} came back to their group in fewer than {limit}% of the refits."
+    rare = int((t.frequencies[c.support] < t.threshold).sum())
+    if c.n_selected < c.p and rare:
+        yield (
+            f"{integer(rare)} of the {integer(c.n_selected)} selected variables came back in fewer than {limit}% of "
+            "the refits: on other rows, others may take their place."
+        )
+
+
+def _of_missing_cells(c: Content) -> Iterator[str]:
+    if c.n_missing:
+        share = number(100 * c.n_missing / (c.n * c.p), 1)
+        cells = f"{count(c.n_missing, 'cell')} ({share}%) {'are' if c.n_missing > 1 else 'is'} missing"
+        yield f"{cells}: pictures and means are of the others."
+
+
+def _of_the_rows(c: Content) -> Iterator[str]:
+    if c.n_fitted != c.n:
+        yield f"The page shows {integer(c.n)} rows; the model was fitted to {integer(c.n_fitted)} others."
+
+
+# In the order in which they matter.
+_CAVEATS: tuple[Callable[[Content], Iterator[str]], ...] = (
+    _not_converged, _no_better_than_one, _of_the_posteriors, _of_the_verdict, _of_the_number, _of_the_search,
+    _of_small_groups, _of_the_stability, _of_missing_cells, _of_the_rows,
+)  # fmt: skip

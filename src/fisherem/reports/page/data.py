@@ -1,0 +1,82 @@
+"""What the browser needs to draw the subspace, to list the rows and to mark things, as plain numbers and text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._utils.wording import group_name
+from ...plots.style import PALETTE
+from ..content.heat import HALF, RANGE
+from ..figures import svg
+from .table_content import Content
+
+__all__ = ["page_data"]
+
+
+def page_data(content: Content) -> dict:
+    """The page's data: a list per property with a value per row that is listed, the rows that are drawn first.
+
+    `axes` has a list per axis with a number per row that is drawn. `group` and `second` count from 0, as places in the
+    list `groups`, whose names count from 1; `row` counts from 1. `heat` has the places of its rows in these lists, its
+    variables by their numbers in the table, and a text per variable with a character per row: "A" is the lowest level.
+    """
+    points = content.points
+    data = {
+        "groups": [_group(content, k) for k in range(content.K)],
+        "marks": list(svg.MARK_PATHS),
+        "colours": len(PALETTE),
+        "total": points.total,
+        "ids": points.ids,
+        "row": (points.rows + 1).tolist(),
+        "group": points.groups.tolist(),
+        "posterior": np.round(points.posteriors, 4).tolist(),
+        "second": points.seconds.tolist(),
+        "secondPosterior": np.round(points.second_posteriors, 4).tolist(),
+        "axes": [_short(column) for column in points.coordinates.T],
+        "centres": [_short(row) for row in content.centres],
+        # six significant digits: the smallest direction of a covariance may be thousands of times below the largest
+        "covariances": [[[float(f"{v:.6g}") for v in row] for row in one] for one in content.covariances],
+        "arrows": [
+            {"name": v.name, "variable": v.index, "loadings": np.round(v.loadings[: content.n_axes_shown], 4).tolist()}
+            for v in content.variables
+        ],
+        "names": _names(content),
+        "saturated": content.certainty.saturated,
+    }
+    if content.heat is not None:
+        heat = content.heat
+        levels = ["".join(map(chr, ord("A") + line.astype(int))) for line in heat.levels]
+        places = heat.places.tolist()
+        data["heat"] = {"places": places, "variables": heat.indices, "levels": levels, "unit": RANGE / HALF}
+    if content.stability is not None and content.stability.back is not None:
+        data["cameBack"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
+    if points.classes is not None:
+        data["classes"] = points.classes
+    return data
+
+
+def _group(content: Content, k: int) -> dict:
+    return {
+        "name": group_name(k),
+        "count": int(content.groups.counts[k]),
+        "colour": svg.colour(k),
+        "shape": svg.shape(k),
+        "hollow": svg.hollow(k),
+    }
+
+
+def _names(content: Content) -> dict[int, str]:
+    """The names of the variables that can be marked, by their numbers in the table."""
+    names = {v.index: v.name for v in content.variables}
+    names |= dict(zip(content.profile.indices.tolist(), content.profile.names, strict=True))
+    names |= {e.index: e.name for w in content.words for e in [*w.high, *w.low]}
+    names |= {r.index: r.name for r in content.roles.rows} if content.roles else {}
+    return names | ({r.index: r.name for r in content.stability.rows} if content.stability else {})
+
+
+def _short(values: np.ndarray) -> list:
+    """Numbers with as many decimals as one part in 100,000 of their range needs."""
+    values = np.asarray(values, float)
+    spread = float(np.ptp(values)) if values.size else 0.0
+    spread = spread or float(np.abs(values).max(initial=0)) or 1.0
+    return np.round(values, int(5 - np.floor(np.log10(spread)))).tolist()

@@ -1,0 +1,52 @@
+"""Mixtures of factor models on the page: their groups, and the variables that tell these apart.
+
+The page draws a plane that separates groups, which such a mixture has not: it is that of its groups as `explain` finds
+it. What was fitted stands in the notes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...estimators import FactorMixture
+from ...model.criteria import CRITERIA
+from ...model.factors import STRUCTURES
+from ...search.model_search import ModelSearch
+from ..text import integer
+
+__all__ = ["as_given_groups", "is_factor_mixture"]
+
+
+def is_factor_mixture(model) -> bool:
+    """Whether the model is a fitted mixture of factor models, or a search that ended in one."""
+    return isinstance(_fitted(model), FactorMixture)
+
+
+def _fitted(model) -> Any:
+    return getattr(model, "best_estimator_", None) if isinstance(model, ModelSearch) else model
+
+
+def as_given_groups(model, X) -> tuple[Any, list[str]]:
+    """(the model that draws the plane of these groups, what was fitted in words) for rows X (n x p, or a path)."""
+    fitted = _fitted(model)
+    explaining = import_module("fisherem.explaining")  # comes after the pages in the flow of the package
+    seen = explaining.explain(X, fitted.predict(X)).model
+    return seen, _notes(model, fitted)
+
+
+def _notes(model, fitted: FactorMixture) -> list[str]:
+    structure = STRUCTURES[fitted.structure_]
+    factors = ", ".join(map(str, dict.fromkeys(int(q) for q in fitted.n_factors_)))
+    values = ", ".join(f"{c.label} {getattr(fitted, name + '_'):.1f}" for name, c in CRITERIA.items())
+    how = f"{integer(fitted.n_iter_)} iterations, {'converged' if fitted.converged_ else 'not converged'}"
+    size = f"log-likelihood {fitted.log_likelihood_:.1f}, {integer(fitted.n_parameters_)} parameters"
+    lines = [
+        f"the groups are those of a mixture of factor models, {structure.name} ({structure.words}), with {factors} "
+        f"factors: {size}, {values}, {how}",
+        "all variables made them; the page shows the plane and the variables that tell them apart",
+    ]
+    if isinstance(model, ModelSearch):
+        tried = f"{integer(len(model.results_))} fits"
+        lines.insert(1, f"number of groups, structure and factors were chosen by {model.criterion_} among {tried}")
+    return lines

@@ -1,0 +1,85 @@
+"""The groups in words: how large each is, and in which variables it is high or low, by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..content.page_rows import Moments
+from ..text import number
+
+__all__ = ["Effect", "GroupWords", "effects", "group_words"]
+
+# Variables named on each side of a group: what a reader keeps in mind.
+_MOST_NAMED = 4
+# Selected variables named in any case, where their effect is large enough.
+_SELECTED_NAMED = 2
+# Smaller differences are not named. Cohen (1988) calls 0.5 a medium effect: groups this far apart still share two
+# thirds of their range.
+LEAST_EFFECT = 0.5
+# A variable that hardly varies inside the groups would have an effect without end: the deviation that effects are
+# measured in is at least this share of the overall one.
+_LEAST_DEVIATION = 0.1
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far a group's mean lies from the mean of all other rows in variable `index`, in standard deviations."""
+
+    index: int
+    name: str
+    size: float
+    selected: bool
+
+    @property
+    def text(self) -> str:
+        """The effect with its sign: "+2.1"."""
+        return number(self.size, 1, signed=True)
+
+
+@dataclass(frozen=True)
+class GroupWords:
+    """Group `k` (from 0): its rows, their share of all, and the variables in which it is high and low, most first."""
+
+    k: int
+    count: int
+    share: float
+    high: list[Effect]
+    low: list[Effect]
+
+
+def effects(moments: Moments) -> np.ndarray:
+    """out[k, j] = (mean of group k - mean of all other rows) / standard deviation within the groups, in variable j.
+
+    0 for constant variables, and for a group that has no rows or all of them.
+    """
+    n, counts = moments.observed.sum(axis=0), moments.observed
+    rest = n - counts
+    away = n * np.nan_to_num(moments.means - moments.mean) / np.maximum(rest, 1)
+    within = moments.deviation * np.sqrt(np.clip(1 - moments.between, _LEAST_DEVIATION**2, 1))
+    there = (counts > 0) & (rest > 0) & ~moments.constant
+    return np.divide(away, within, out=np.zeros_like(away), where=there)
+
+
+def group_words(model, moments: Moments, names: list[str]) -> list[GroupWords]:
+    """What to say of each of the K groups of a fit.
+
+    Only variables that differ between the groups are named: those whose role is not noise, where a fit knows the roles;
+    otherwise the selected ones. Among thousands of variables some are far off in a small group by chance.
+    """
+    support = np.asarray(model.support_)
+    roles = getattr(model, "roles_", None)
+    differing = support if roles is None else support | (roles["role"] != "noise").to_numpy()
+    sizes = effects(moments)
+    n = max(int(moments.counts.sum()), 1)
+
+    def named(k: int, sign: int) -> list[Effect]:
+        signed = np.where(differing, sign * sizes[k], 0.0)
+        strongest = np.argsort(-signed, kind="stable")[:_MOST_NAMED]
+        # the page speaks of the selected variables first: those are among the named, if only at the end
+        chosen = np.argsort(-np.where(support, signed, 0.0), kind="stable")[:_SELECTED_NAMED]
+        order = sorted({*strongest.tolist(), *chosen.tolist()}, key=lambda j: -signed[j])
+        return [Effect(j, names[j], float(sizes[k, j]), bool(support[j])) for j in order if signed[j] >= LEAST_EFFECT]
+
+    return [GroupWords(k, int(c), int(c) / n, named(k, 1), named(k, -1)) for k, c in enumerate(moments.counts)]

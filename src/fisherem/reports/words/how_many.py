@@ -1,0 +1,88 @@
+"""How many groups there are: the page's words and numbers about a verdict, and the merge tree of the fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ...policy.number_of_groups.verdict import NOT_DECIDED, Verdict
+from ...search.merging import merge_tree
+from ..text import clean, number
+
+__all__ = ["RuleRow", "VerdictPart", "in_words", "joins_of", "verdict_of"]
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A row of the page's table of rules: its label, what it says, the number it picks, its values as text by K."""
+
+    label: str
+    says: str
+    picks: str
+    values: list[str]
+    picked: int | None
+
+
+@dataclass(frozen=True)
+class VerdictPart:
+    """A verdict as the page shows it: `numbers` are the columns of the table, `chosen` the number of groups shown."""
+
+    headline: str
+    degree: str
+    undecided: bool
+    reasons: list[str]
+    cautions: list[str]
+    numbers: list[int]
+    chosen: int
+    rules: list[RuleRow]
+
+
+def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictPart | None:
+    """The page's account of a search's verdict; None where a criterion has chosen.
+
+    `words` are what the rows and the columns are called on the page.
+    """
+    verdict: Verdict | None = getattr(search, "verdict_", None)
+    if verdict is None:
+        return None
+    table = verdict.rules
+    numbers = [int(K) for K in table.columns if isinstance(K, (int, np.integer))]
+    return VerdictPart(
+        headline=clean(in_words(verdict.headline, words), 300),
+        degree=verdict.degree,
+        undecided=verdict.degree == NOT_DECIDED,
+        reasons=[clean(in_words(text, words), 600) for text in verdict.reasons],
+        cautions=[clean(in_words(text, words), 600) for text in verdict.cautions],
+        numbers=numbers,
+        chosen=verdict.n_clusters,
+        rules=[_rule(row, numbers) for _, row in table.iterrows()],
+    )
+
+
+def in_words(text: str, words: tuple[str, str]) -> str:
+    """A sentence about rows and columns, with the page's words for them."""
+    for plain, own in zip(("rows", "columns"), words, strict=True):
+        text = re.sub(rf"\b{plain}\b", own, text)
+    return text
+
+
+def _rule(row, numbers: list[int]) -> RuleRow:
+    picked = None if pd.isna(row["picks"]) else int(row["picks"])
+    values = [float(row[K]) for K in numbers]
+    known = [abs(v) for v in values if np.isfinite(v)]
+    digits = 2 if known and max(known) <= 1 else 1
+    return RuleRow(
+        label=clean(row["label"], 120),
+        says=clean(row["says"], 200),
+        picks="–" if picked is None else str(picked),
+        values=[number(v, digits) for v in values],
+        picked=picked,
+    )
+
+
+def joins_of(posteriors: np.ndarray) -> list[str]:
+    """Which groups would join next, in words; none for one or two groups, where there is nothing to choose."""
+    return merge_tree(posteriors).sentences() if posteriors.shape[1] > 2 else []

@@ -1,0 +1,159 @@
+"""A fit as plain tables and values: what the command line writes to CSV files, prints and gives as JSON.
+
+A fitted estimator goes in; frames and dictionaries come out. Groups are counted from 1 here, as everywhere that people
+read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..._utils.wording import count, listed
+from ...policy.roles import ROLES
+from ..content.criteria import criterion_values
+
+__all__ = [
+    "criteria_table", "labels_table", "model_words", "noise_words", "role_counts", "scale_words", "summary",
+    "variables_table",
+]  # fmt: skip
+
+# What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
+_COMPARED_BY = {
+    "fisher": ("Fisher's criterion", ".3f"),
+    "bic": ("BIC", ".1f"),
+    "value": ("penalised likelihood inside the axes", ".1f"),
+}
+
+
+def labels_table(model, X, ids) -> pd.DataFrame:
+    """A row per row of X: its id, its cluster (from 1), and the posterior of that cluster."""
+    posteriors = np.asarray(model.predict_proba(X))
+    return pd.DataFrame({"id": ids, "cluster": posteriors.argmax(axis=1) + 1, "posterior": posteriors.max(axis=1)})
+
+
+def variables_table(model, names) -> pd.DataFrame:
+    """A row per variable: its name, its loading on each axis, whether it is selected, and its mean in each group.
+
+    The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>.
+    """
+    loadings = {f"loading{j + 1}": model.loadings_[:, j] for j in range(model.loadings_.shape[1])}
+    means = {f"mean{k + 1}": model.group_means_[k] for k in range(len(model.group_means_))}
+    return pd.DataFrame({"name": list(names), **loadings, "selected": model.support_, **means})
+
+
+def criteria_table(model) -> pd.DataFrame:
+    """One row: the registered criteria of a fit and what they are made of."""
+    row = {
+        "n_clusters": len(model.weights_),
+        "model": model.model_,
+        "noise_factors": getattr(model, "noise_factors_", 0),
+        "scale": getattr(model, "scale_", "none"),
+        "method": getattr(model, "method", "dense"),
+        "sparsity": getattr(model, "sparsity", 1.0),
+        "log_likelihood": model.log_likelihood_,
+        "n_parameters": model.n_parameters_,
+        "n_selected": int(model.support_.sum()),
+        **criterion_values(model),
+        "converged": model.converged_,
+        "n_iter": model.n_iter_,
+        "stop_reason": str(model.stop_reason_),
+    }
+    return pd.DataFrame([row])
+
+
+def model_words(model) -> str:
+    """Why model="auto" kept the model that it did, in words; "" if the model was given."""
+    kept = next((record for record in model.model_choice_ if record["kept"]), None)
+    if kept is None:
+        return ""
+    rest = [record for record in model.model_choice_ if not record["kept"]]
+    if kept["reason"] not in _COMPARED_BY or not rest:
+        return f"chosen: {kept['reason']}"
+    other, key = rest[0], kept["reason"]
+    name, digits = _COMPARED_BY[key]
+    values = f"{name} {kept[key]:{digits}} against {other[key]:{digits}}"
+    if kept[key] < other[key]:  # the flexible model is better, but by less than it takes
+        return f"chosen because {other['model']} separates the groups only slightly better: {values}"
+    return f"chosen over {other['model']}: {values}"
+
+
+# Numbers of factors that are named: all that are ever tried.
+_MOST_NUMBERS = 8
+
+
+def noise_words(model) -> str:
+    """What the noise outside the axes is like, as in "1 common factor, chosen by BIC from 0, 1, 2"."""
+    m, p = getattr(model, "noise_factors_", 0), len(model.loadings_)  # files of earlier versions have no factors
+    shape = count(m, "common factor") if m else "no common factors"
+    if m >= p - 1 > 0:
+        shape = f"any covariance ({count(m, 'factor')})"
+    records = getattr(model, "noise_choice_", [])
+    if len(records) < 2:
+        return f"{shape}, as given" if m else shape
+    tried = listed([record["n_factors"] for record in records], _MOST_NUMBERS, quoted=False)
+    fitted = {record["n_factors"]: record["bic"] for record in records if "bic" in record}
+    against = f": BIC {fitted[m]:.1f} against {fitted[0]:.1f} without" if m and {0, m} <= set(fitted) else ""
+    return f"{shape}, chosen by BIC from {tried}{against}"
+
+
+def scale_words(model) -> str:
+    """How the estimator bent and scaled the columns, and what was tried; "" if it left them as they were given."""
+    bent = int((getattr(model, "exponents_", np.ones(1)) != 1).sum())
+    bending = f"{count(bent, 'skewed column')} bent by a power" if bent else ""
+    return ", ".join(filter(None, (_scaling_words(model), bending)))
+
+
+def _scaling_words(model) -> str:
+    done = {"none": "columns as they are", "standardise": "columns standardised"}
+    kept = getattr(model, "scale_", "none")
+    records = {record["scale"]: record for record in getattr(model, "scale_choice_", [])}
+    if not records:
+        automatic = getattr(model, "scale", "none") == "auto"
+        alike = "columns as they are: their standard deviations are the same"
+        return done[kept] if kept != "none" else alike if automatic else ""
+    raw, standardised = records["none"], records["standardise"]
+    return (
+        f"{done[kept]}, chosen: BIC {standardised['bic']:.1f} standardised and {raw['bic']:.1f} raw, "
+        f"halves of the rows agree by {standardised['agreement']:.2f} and {raw['agreement']:.2f}"
+    )
+
+
+def role_counts(model) -> dict[str, int]:
+    """How many variables have each role; empty for a fit that selects none."""
+    roles = getattr(model, "roles_", None)
+    return {} if roles is None else {role: int((roles["role"] == role).sum()) for role in ROLES}
+
+
+def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
+    """What a fit is, as plain values: for the printed table and for --json.
+
+    `names` has a name per variable; the selected ones come out under "variables", largest loadings first.
+    """
+    selected = np.flatnonzero(model.support_)
+    size = np.linalg.norm(model.loadings_, axis=1) if model.loadings_.shape[1] else np.zeros(len(model.support_))
+    order = selected[np.argsort(-size[selected], kind="stable")]
+    return {
+        "n_clusters": len(model.weights_),
+        "sizes": np.bincount(model.labels_, minlength=len(model.weights_)).tolist(),
+        "model": model.model_,
+        "model_choice": model_words(model),
+        "noise_factors": int(getattr(model, "noise_factors_", 0)),
+        "noise_choice": noise_words(model),
+        "scale": getattr(model, "scale_", "none"),
+        "scale_choice": scale_words(model),
+        "method": getattr(model, "method", "dense"),
+        "sparsity": np.asarray(getattr(model, "sparsity", 1.0)).tolist(),
+        "variables": [str(names[j]) for j in order],
+        "n_variables": len(model.support_),
+        "roles": role_counts(model),
+        **criterion_values(model),
+        "converged": bool(model.converged_),
+        "stop_reason": str(model.stop_reason_),
+        "n_iter": int(model.n_iter_),
+        "scores": scores,
+        "folder": str(folder),
+    }

@@ -1,0 +1,61 @@
+"""Python code that fits the page's model again and uses it."""
+
+from __future__ import annotations
+
+from inspect import signature
+
+import numpy as np
+
+from ...estimators import FactorMixture, FisherEM
+from ...search.model_search import ModelSearch
+
+__all__ = ["usage"]
+
+# How a fit was run, not what was fitted.
+_INCIDENTAL = ("n_jobs", "checkpoint", "progress")
+_USES = (
+    "groups = model.predict(X_new)  # the most probable group of each row, counted from 0",
+    "posteriors = model.predict_proba(X_new)  # one column per group",
+    "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
+    "chosen = model.support_  # True for the selected variables",
+    "",
+    'fisherem.save(model, "model.skops")',
+    'model = fisherem.load("model.skops")',
+)
+
+
+def usage(model: FisherEM | ModelSearch) -> str:
+    """The lines of a script that fits the estimator or the search again, puts new rows into groups and saves it."""
+    names = [type(model).__name__]
+    fit = [f"model = {_call(model)}", "model.fit(X)  # the table of this page, prepared in the same way"]
+    if isinstance(model, ModelSearch):
+        names.append(type(model.estimator).__name__)
+        fit = [
+            f"search = {_call(model)}",
+            "search.fit(X)  # the table of this page, prepared in the same way",
+            "model = search.best_estimator_",
+        ]
+    return "\n".join(["import fisherem", f"from fisherem import {', '.join(sorted(names))}", "", *fit, "", *_USES])
+
+
+def _call(estimator) -> str:
+    """A call that makes the estimator again. Defaults other than K are left out; what is not a plain value is `...`."""
+    parts = []
+    for name, parameter in signature(type(estimator)).parameters.items():
+        value = getattr(estimator, name)
+        value = value.item() if isinstance(value, np.generic) else value
+        usual = type(value) is type(parameter.default) and value == parameter.default
+        if name in _INCIDENTAL or (usual and name != "n_clusters"):
+            continue
+        if isinstance(value, (FisherEM, FactorMixture)):
+            parts.append(_call(value))
+        else:
+            parts.append(f"{name}={value!r}" if _plain(value) else f"{name}=...")
+    return f"{type(estimator).__name__}({', '.join(parts)})"
+
+
+def _plain(value) -> bool:
+    """Whether repr(value) is Python that gives the value."""
+    if isinstance(value, (list, tuple)):
+        return all(_plain(v) for v in value)
+    return value is None or isinstance(value, (bool, int, float, str, range))

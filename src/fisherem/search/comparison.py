@@ -1,0 +1,225 @@
+"""compare: Fisher-EM, its sparse versions and the rivals on one table of data."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import get_tags
+
+from .._utils.limited import LimitedWorker, TimeUpError
+from .._utils.wording import column_name
+from ..core.dlm.f_step.step import SPARSE_STEPS
+from ..estimators import FisherEM, SparseFisherEM
+from ..estimators.pipelines import last_step, support_on
+from ..policy.missing import imputed
+from ..rivals import RIVALS
+from ..tables.checking import check_list, check_number
+from ..tables.parameters import named_errors
+from .scoring import accuracy
+
+__all__ = ["Comparison", "compare", "method_names", "methods"]
+
+# (n_clusters, random_state) -> an estimator that is not fitted.
+Make = Callable[[int, Any], Any]
+# (name of the method, None) as it begins, (name, its row of the table) as it ends.
+Watch = Callable[[str, dict[str, Any] | None], None]
+# What a method may fail with; anything else is a fault of ours.
+_FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
+
+
+def methods() -> dict[str, Make]:
+    """Every method by name, as the registers are now.
+
+    FisherEM and SparseFisherEM with their defaults, SparseFisherEM with each sparse step at a share of 0.1, the rivals.
+    """
+    found: dict[str, Make] = {
+        "FisherEM": lambda K, seed: FisherEM(K, random_state=seed),
+        "SparseFisherEM": lambda K, seed: SparseFisherEM(K, random_state=seed),
+    }
+    found |= {f"SparseFisherEM {step}": _sparse(step) for step in SPARSE_STEPS}
+    return found | {name: rival.make for name, rival in RIVALS.items()}
+
+
+def _sparse(step: str) -> Make:
+    return lambda K, seed: SparseFisherEM(K, method=step, sparsity=0.1, random_state=seed)
+
+
+def _key(name: str) -> str:
+    """Letters and digits, in one case: "kmeans", "K-Means" and "k-means" are one name."""
+    return "".join(c for c in str(name).casefold() if c.isalnum())
+
+
+@dataclass
+class Comparison:
+    """What `compare` found.
+
+    `table` (a row per method: method, accuracy, ari, n_variables, seconds, reason) · `agreement` (methods x methods,
+    adjusted Rand index of their partitions; NaN for methods that failed) · `supports` (variables x methods, bool) ·
+    `models` the fitted estimators by name · `n_missing` missing cells: methods that take none were given the
+    conditional means of one group with common factors.
+    """
+
+    table: pd.DataFrame
+    agreement: pd.DataFrame
+    supports: pd.DataFrame
+    models: dict[str, Any] = field(repr=False)
+    n_missing: int = 0
+
+
+def compare(
+    X, y=None, methods="all", n_clusters=3, *, random_state=0, seconds: float | None = None, watch: Watch | None = None
+) -> Comparison:
+    """Fit every method to X and put accuracy, variables, time and agreement side by side.
+
+    Parameters
+    ----------
+    X : table (n x p), array or frame
+    y : labels, optional
+        For scoring only: with them the table has the accuracy (under the best matching) and the adjusted Rand index.
+    methods : "all", names, or a mapping of names to estimators of your own
+        The names are FisherEM, SparseFisherEM, "SparseFisherEM <method>" for each sparse step, and the rivals; case,
+        blanks and hyphens do not matter. An estimator of your own needs `fit` and `labels_` or `predict`; without
+        `support_` it uses every variable. It may be a pipeline.
+    n_clusters : int, default=3
+        For the methods by name.
+    random_state : int, default=0
+    seconds : float, optional
+        The time that each method may take. With it the methods run in a process of their own, and one that takes longer
+        is ended; its row says so.
+    watch : callable, optional
+        watch(name, None) is called as a method begins and watch(name, row) as it ends, with its row of the table as a
+        dictionary.
+
+    A method that fails is a row with the reason, and the others go on.
+    """
+    check_number("n_clusters", n_clusters, integer=True, least=1)
+    if seconds is not None:
+        check_number("seconds", seconds, above=0)
+    if watch is not None and not callable(watch):
+        raise TypeError(f"watch must be a function of a name and a row; got {watch!r}")
+    chosen = _estimators(methods, n_clusters, random_state)
+    columns = getattr(X, "columns", None)
+    with named_errors("X"):
+        shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must be a table of rows x columns; got the shape {shape}")
+    names = [column_name(j) for j in range(shape[1])] if columns is None else list(map(str, columns))
+    y, known = _known(y, shape[0])
+    n_missing = 0 if issparse(X) else int(np.count_nonzero(pd.isna(np.asarray(X))))
+    filled = imputed(X) if n_missing else X
+    rows, labels, supports, models = [], {}, {}, {}
+    tell = watch or _silent
+    with LimitedWorker(_ready) as worker:
+        for name, estimator in chosen.items():
+            tell(name, None)
+            row: dict[str, Any] = {"method": name}
+            begin = time.perf_counter()
+            try:
+                given = X if not n_missing or _takes_gaps(estimator) else filled
+                found = _fitted(worker, estimator, given, len(names), seconds)
+            except (*_FAILURES, TimeUpError) as error:
+                row |= {"seconds": time.perf_counter() - begin, "reason": str(error)}
+            else:
+                models[name], partition, support, took, reason = found
+                row |= {"n_variables": int(support.sum()), "seconds": took}
+                if y is not None:
+                    row |= {"accuracy": accuracy(y, partition[known]), "ari": adjusted_rand_score(y, partition[known])}
+                row["reason"] = reason
+                labels[name], supports[name] = partition, support
+            rows.append(row)
+            tell(name, dict(row))
+    scores = [] if y is None else ["accuracy", "ari"]
+    table = pd.DataFrame(rows, columns=["method", *scores, "n_variables", "seconds", "reason"])
+    table["n_variables"] = table["n_variables"].astype("Int64")
+    return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models, n_missing)
+
+
+def _takes_gaps(estimator) -> bool:
+    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """(the known classes as text, bool n: the rows that have one); rows without a class are not scored."""
+    if y is None:
+        return None, np.ones(n, bool)
+    with named_errors("y"):
+        classes = np.asarray(y, object)
+    if classes.shape != (n,):
+        raise ValueError(f"y must have one class per row, shape ({n},); got {classes.shape}")
+    known = np.asarray(pd.notna(classes))
+    if not known.any():
+        raise ValueError("y has no class: every row's is missing")
+    return classes[known].astype(str), known
+
+
+def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
+    """The estimators to fit, by the name of their row."""
+    if isinstance(wanted, Mapping):
+        if bad := [name for name, one in wanted.items() if not hasattr(one, "fit") or not hasattr(one, "get_params")]:
+            raise TypeError(f"methods must map names to estimators; {bad[0]!r} is {wanted[bad[0]]!r}")
+        return {str(name): clone(estimator) for name, estimator in wanted.items()}
+    known = methods()
+    return {name: known[name](n_clusters, seed) for name in method_names(wanted)}
+
+
+def method_names(wanted) -> list[str]:
+    """The names of methods as the table has them: "all" of them, or those meant by "kmeans" or "K-Means"."""
+    known = methods()
+    keys = {_key(name): name for name in known}
+    chosen = [wanted] if isinstance(wanted, str) else check_list("methods", wanted)
+    chosen = list(known) if chosen == ["all"] else chosen
+    if not chosen or not all(_key(name) in keys for name in chosen):
+        raise ValueError(f"methods must be 'all', names among {', '.join(known)}, or a mapping; got {wanted!r}")
+    return list(dict.fromkeys(name if name in known else keys[_key(name)] for name in chosen))
+
+
+def _ready() -> None:
+    """Nothing: a process that unpickles this function has imported everything here."""
+
+
+def _silent(name: str, row: dict | None) -> None:
+    """For whoever does not watch."""
+
+
+def _fitted(worker: LimitedWorker, estimator, X, p: int, seconds: float | None):
+    """`_fit` here, or within a limit in another process."""
+    if seconds is None:
+        return _fit(estimator, X, p)
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return worker.run(_fit, estimator, X, p, seconds=seconds)
+    except BrokenProcessPool:
+        worker.stop()
+        raise MemoryError("its process was ended from outside: was there enough memory?") from None
+
+
+def _fit(estimator, X, p: int):
+    """(fitted, labels, support, seconds, what it warned of)."""
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(X)
+        labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
+    own = getattr(last_step(model)[1], "support_", None)
+    support = np.ones(p, bool) if own is None else support_on(model, np.asarray(own, bool), p)
+    said = "; ".join(dict.fromkeys(str(w.message) for w in caught))
+    return model, labels, support, time.perf_counter() - begin, said
+
+
+def _agreement(names: list[str], labels: dict[str, np.ndarray]) -> pd.DataFrame:
+    values = np.full((len(names), len(names)), np.nan)
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            if a in labels and b in labels:
+                values[i, j] = adjusted_rand_score(labels[a], labels[b])
+    return pd.DataFrame(values, index=names, columns=names)

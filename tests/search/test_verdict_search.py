@@ -1,0 +1,171 @@
+"""ModelSearch by verdict: the same for any number of processes, after a checkpoint, on samples, and interrupted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fisherem import FisherEM, ModelSearch, SparseFisherEM
+from fisherem.policy.number_of_groups import candidates, gathering, halves
+from fisherem.search import verdict_search
+from fisherem.search.search_tables import criterion_table
+
+QUICK = {"n_clusters": [2, 3], "n_splits": 2, "n_jobs": 1}
+
+
+def estimator():
+    return FisherEM(init="ward", random_state=0)
+
+
+def comparable(search):
+    return search.results_.drop(columns="seconds")
+
+
+@pytest.fixture(scope="module")
+def plain(iris):
+    return ModelSearch(estimator(), **QUICK).fit(iris[0])
+
+
+def test_the_number_of_jobs_does_not_matter(iris, plain, monkeypatch):
+    from fisherem._utils import parallel
+
+    monkeypatch.setattr(parallel, "_BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(parallel, "_WORTH_SECONDS", 0.0)
+    two = ModelSearch(estimator(), **{**QUICK, "n_jobs": 2}).fit(iris[0])
+    pd.testing.assert_frame_equal(comparable(plain), comparable(two))
+    assert plain.verdict_.text == two.verdict_.text
+    np.testing.assert_array_equal(plain.labels_, two.labels_)
+
+
+def test_a_checkpoint_gives_the_same_without_fitting_again(iris, plain, tmp_path, monkeypatch):
+    grid = {**QUICK, "checkpoint": tmp_path}
+    first = ModelSearch(estimator(), **grid).fit(iris[0])
+    pd.testing.assert_frame_equal(comparable(plain), comparable(first))
+    monkeypatch.setattr(candidates, "judged", lambda *a: pytest.fail("fitted again"))
+    monkeypatch.setattr(halves, "_labels", lambda *a: pytest.fail("halves fitted again"))
+    again = ModelSearch(estimator(), **grid).fit(iris[0])
+    pd.testing.assert_frame_equal(first.results_, again.results_)
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    monkeypatch.undo()
+    before = len(list(tmp_path.iterdir()))
+    ModelSearch(estimator(), **grid).fit(iris[0] * 2)  # other rows are other fits
+    assert len(list(tmp_path.iterdir())) == 2 * before
+
+
+def test_a_checkpoint_of_another_model_or_share_is_not_used(iris, tmp_path):
+    few = {"n_clusters": [2], "n_splits": 2, "n_jobs": 1}
+    one, other = (FisherEM(model=model, init="ward", random_state=0) for model in ("AB", "DkBk"))
+    kept = ModelSearch(one, checkpoint=tmp_path, **few).fit(iris[0])
+    again = ModelSearch(other, checkpoint=tmp_path, **few).fit(iris[0])
+    assert again.best_estimator_.model_ == "DkBk"
+    assert (again.results_["bic"][1:] != kept.results_["bic"][1:]).all()
+    marks = {ModelSearch(SparseFisherEM(sparsity=share), **few)._settings() for share in (0.3, 0.9)}
+    assert len(marks) == 2
+    # a search by a criterion has the models and shares in the names of its fits
+    marks = {ModelSearch(SparseFisherEM(sparsity=share), criterion="bic")._settings() for share in (0.3, 0.9)}
+    assert len(marks) == 1
+
+
+def test_an_interrupted_search_says_what_it_knows(iris, monkeypatch):
+    original, done = gathering.fit_candidate, []
+
+    def interrupted(*arguments):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(gathering, "fit_candidate", interrupted)
+    search = ModelSearch(estimator(), **{**QUICK, "n_clusters": [2, 3, 4]})
+    with pytest.raises(KeyboardInterrupt):  # the longest work goes first: one group was not fitted yet
+        search.fit(iris[0])
+    done.clear()
+    search = ModelSearch(estimator(), **QUICK)
+    monkeypatch.setattr(gathering, "half_record", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.warns(UserWarning, match="interrupted: the verdict rests on the 3 fits"):
+        search.fit(iris[0])
+    assert search.interrupted_
+    assert search.verdict_.degree == "not decided"
+    assert "interrupted" in search.verdict_.text
+    assert search.predict(iris[0]).shape == (150,)
+
+
+def test_a_maximum_at_the_end_widens_the_range_once_and_warns():
+    rng = np.random.default_rng(0)
+    centres = 12 * rng.normal(size=(9, 4))
+    X = centres[np.arange(270) % 9] + rng.normal(size=(270, 4))
+    search = ModelSearch(estimator(), n_clusters=[2, 3], n_splits=2, n_jobs=1)
+    with pytest.warns(UserWarning, match="6 is the largest number of groups that was tried"):
+        search.fit(X)
+    assert search.results_["n_clusters"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert "there may be more groups" in search.verdict_.text
+    auto = ModelSearch(estimator(), n_splits=2, n_jobs=1).fit(X)
+    assert auto.verdict_.n_clusters == 9
+    assert auto.results_["n_clusters"].max() in (11, 12)
+
+
+def test_the_choice_is_made_on_a_sample_and_the_fit_on_all_rows(iris):
+    X = np.vstack([iris[0], iris[0] + 1e-3])
+    search = ModelSearch(estimator(), sample_size=100, **QUICK).fit(X)
+    assert search.evidence_.n == 100
+    assert len(search.labels_) == 300
+    assert "a sample of 100 of the 300 rows" in search.verdict_.text
+
+
+def test_groups_below_the_least_size_are_no_candidates(iris):
+    search = ModelSearch(estimator(), min_size=49, **QUICK).fit(iris[0])
+    row = search.results_.set_index("n_clusters").loc[3]
+    assert not row["candidate"]
+    assert "fewer than 49" in row["stop_reason"]
+    assert search.verdict_.n_clusters == 2
+
+
+def test_weights_names_and_random_state(iris):
+    X = pd.DataFrame(iris[0], columns=list("abcd"))
+    weights = 1 + np.arange(150) % 2
+    search = ModelSearch(FisherEM(init="ward"), **QUICK).fit(X, sample_weight=weights)
+    assert list(search.best_estimator_.feature_names_in_) == list("abcd")
+    assert isinstance(search.best_estimator_.random_state, int)  # the fit can be made again
+    assert search.best_estimator_.init == "ward"
+
+
+def test_the_fewest_variables(wine):
+    options = {"n_clusters": [3], "n_splits": 2, "n_jobs": 1}
+    usual = ModelSearch(SparseFisherEM(random_state=0), **options).fit(wine[0])
+    few = ModelSearch(SparseFisherEM(random_state=0), fewest_variables=True, **options).fit(wine[0])
+    assert few.support_.sum() <= usual.support_.sum() <= 8
+
+
+def test_wide_tables_say_what_that_means():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60))
+    X[:20, :5] += 4
+    search = ModelSearch(estimator(), n_clusters=[2], n_splits=2, n_jobs=1).fit(X)
+    assert "fewer rows (40) than columns (60)" in search.verdict_.text
+
+
+def test_a_verdict_has_no_grid(plain):
+    assert plain.criterion_ == "verdict"
+    assert plain.paths_ == {}
+    with pytest.raises(ValueError, match="a verdict compares no models"):
+        criterion_table(plain)
+    assert set(verdict_search.verdict_columns()) == set(plain.results_.columns)
+
+
+def test_progress_says_what_is_done(iris, capfd):
+    ModelSearch(estimator(), progress=True, **QUICK).fit(iris[0])
+    err = capfd.readouterr().err
+    assert "how many groups" in err
+    assert "halves of the rows" in err
+
+
+def test_numbers_that_could_not_be_fitted_are_named(iris, monkeypatch):
+    judged = candidates.judged
+
+    def fails_for_three(values, labels, weights):
+        if labels.max() == 2:
+            raise FloatingPointError("the variance became nan")
+        return judged(values, labels, weights)
+
+    monkeypatch.setattr(candidates, "judged", fails_for_three)
+    said = ModelSearch(estimator(), **QUICK).fit(iris[0]).verdict_.cautions
+    assert "No fit with 3 groups succeeded (the variance became nan): the verdict knows nothing of it." in said
