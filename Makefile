@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 PART ?= all
 
-.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise attack clean
+.PHONY: demo test lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise bench-panel attack clean
 
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -66,6 +66,10 @@ bench: $(VENV)/installed-dev
 # The README's table: the default calls beside sparse k-means and k-means.
 bench-default: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/default_call.py
+
+# The default calls beside other methods on the panel of tables and on simulations, for the README; goes on where it stopped.
+bench-panel: $(VENV)/installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/panel.py --publish
 
 # Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means, for docs/which-method.md; goes on where it stopped.
 bench-which: $(VENV)/installed-dev

@@ -75,7 +75,7 @@ def test_files_of_this_version_stay_readable():
 
 def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
     model = SparseFisherEM(random_state=0).fit(frame)
-    del model.axis_weights, model.roles_
+    del model.axis_weights, model.roles_, model.decisions_
     path = tmp_path / "old.skops"
     skops.io.dump({"format": 1, "fisherem": "0.0.9", "model": model}, path)
     assert load(path).axis_weights == "equal"
@@ -98,7 +98,7 @@ def as_of_old(path, cls, home):
     ("model", "home"),
     [
         (FisherEM(n_init=1, random_state=0), "fisherem.estimators"),
-        (SelectDiscriminative(SparseFisherEM(n_init=1, random_state=0)), "fisherem.policy"),
+        (SelectDiscriminative(SparseFisherEM(n_init=1, random_state=0)), "fisherem.selection"),
         (Clustvarsel(3, models=("EEI",), random_state=0), "fisherem.rivals.clustvarsel"),
         (Selvarclust(3, ranking="lasso", models=("EEI",), random_state=0), "fisherem.rivals.selvarclust"),
         (SparseKMeans(3, bound=2.0, random_state=0), "fisherem.rivals.sparse_kmeans"),

@@ -171,6 +171,7 @@ def quick():
     return FisherEM(2, n_init=1, max_iter=50, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_through_the_steps(frame):
     first = list(frame.columns[:4])
     few = frame[first]

@@ -29,7 +29,7 @@ from fisherem.rivals import RIVALS, Rival
 from fisherem.search.comparison import methods
 from fisherem.tables.readers import READERS, Reader, Sheet
 
-SHORT = {"n_init": 1, "random_state": 0}
+SHORT = {"n_init": 1, "random_state": 0, "scale": "none"}
 REGISTERS = [
     MODELS, STRUCTURES, DISCRIMINANTS, SPARSE_STEPS, AXIS_WEIGHTS, STARTS, STOPPING, CRITERIA, RIVALS, READERS, WRITERS,
     IMAGE_READERS, IMAGE_WRITERS,
@@ -204,6 +204,7 @@ def by_the_first_column(problem, n_clusters, n_init, rng):
     return [order * n_clusters // len(order)]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_start(frame, tmp_path):
     with STARTS.having("first column", by_the_first_column):
         model = FisherEM(3, init="first column", random_state=0).fit(frame)

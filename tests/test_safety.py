@@ -59,7 +59,7 @@ def test_as_many_clusters_as_rows(frame, K):
 
 def test_one_cluster_is_the_model_without_groups(frame):
     X = frame.to_numpy()
-    model = SparseFisherEM(1, noise_factors=0).fit(X)
+    model = SparseFisherEM(1, scale="none", noise_factors=0).fit(X)
     assert not model.labels_.any()
     assert model.loadings_.shape == (4, 0)
     assert not model.support_.any()
@@ -73,20 +73,20 @@ def test_one_cluster_is_the_model_without_groups(frame):
 def test_one_cluster_with_factors_is_one_gaussian(frame):
     X = frame.to_numpy()
     n, p = X.shape
-    model = SparseFisherEM(1, noise_factors=p - 1).fit(X)
+    model = SparseFisherEM(1, scale="none", noise_factors=p - 1).fit(X)
     log_det = np.linalg.slogdet(np.cov(X.T, bias=True))[1]
     np.testing.assert_allclose(model.log_likelihood_, -n / 2 * (p * np.log(2 * np.pi) + log_det + p))
     assert model.n_parameters_ == p * (p + 1) // 2
-    chosen = SparseFisherEM(1).fit(X)
+    chosen = SparseFisherEM(1, scale="none").fit(X)
     assert not chosen.labels_.any()
-    assert chosen.bic_ > SparseFisherEM(1, noise_factors=0).fit(X).bic_
+    assert chosen.bic_ > SparseFisherEM(1, scale="none", noise_factors=0).fit(X).bic_
 
 
 def test_more_clusters_than_columns_use_one_axis_less_than_columns():
     rng = np.random.default_rng(0)
     centres = np.array([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9], [9, 9, 0], [9, 0, 9.0]])
     X = centres[np.arange(300) % 6] + rng.normal(size=(300, 3))
-    model = FisherEM(6, random_state=0).fit(X)
+    model = FisherEM(6, scale="none", random_state=0).fit(X)
     assert model.loadings_.shape == (3, 2)
     fails("n_axes must be a whole number at least 1 and at most 2", X, n_clusters=6, n_axes=3)
     fails("n_axes must be None for n_clusters=1", X, n_clusters=1, n_axes=1)
@@ -95,19 +95,24 @@ def test_more_clusters_than_columns_use_one_axis_less_than_columns():
 def test_constant_columns_are_named_and_never_selected(frame):
     frame.insert(1, "constant", 3.7)
     frame["zero"] = 0.0
-    for model in (FisherEM(3, random_state=0), SparseFisherEM(3, random_state=0, method="svd")):
+    for model in (
+        FisherEM(3, scale="none", random_state=0),
+        SparseFisherEM(3, scale="none", random_state=0, method="svd"),
+    ):
         with pytest.warns(UserWarning, match="'constant', 'zero'"):
             model.fit(frame)
         assert not model.support_[[1, 5]].any()
         assert not model.loadings_[[1, 5]].any()
     wide = np.column_stack([np.random.default_rng(0).normal(size=(20, 30)), np.full(20, 1e6)])
     with pytest.warns(UserWarning, match="constant columns .*: 30$"):
-        model = FisherEM(2, random_state=0).fit(wide)
+        model = FisherEM(2, scale="none", random_state=0).fit(wide)
     assert not model.support_[30]
 
 
 @pytest.mark.filterwarnings("ignore:constant columns:UserWarning")
-@pytest.mark.parametrize("estimator", [FisherEM(3, random_state=0), SparseFisherEM(3, random_state=0)])
+@pytest.mark.parametrize(
+    "estimator", [FisherEM(3, scale="none", random_state=0), SparseFisherEM(3, scale="none", random_state=0)]
+)
 def test_constant_columns_change_nothing(frame, estimator):
     without = estimator.fit(frame)
     model, labels, support = without.model_, without.labels_, without.support_
@@ -122,7 +127,7 @@ def test_a_variable_with_one_value_in_each_group_is_selected(noise):
     labels = np.arange(60) % 3
     others = np.random.default_rng(0).normal(scale=0.5, size=(60, 1 + noise))  # k-means would rather cut a wider one
     X = np.column_stack([5.0 * (labels == 0), labels, others])
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
     assert model.support_[:2].any()
     assert not model.support_[2:].any()
     assert accuracy(labels, model.labels_) == 1
@@ -134,11 +139,11 @@ def test_constant_is_judged_on_rows_that_count(frame):
     weights[0] = 0
     X[1:, 3] = 1.0
     with pytest.warns(UserWarning, match="constant columns"):
-        assert not FisherEM(2, random_state=0).fit(X, sample_weight=weights).support_[3]
+        assert not FisherEM(2, scale="none", random_state=0).fit(X, sample_weight=weights).support_[3]
 
 
 def test_duplicated_rows_are_rows(frame):
-    model = FisherEM(3, random_state=0).fit(pd.concat([frame, frame, frame.iloc[:10]]))
+    model = FisherEM(3, scale="none", random_state=0).fit(pd.concat([frame, frame, frame.iloc[:10]]))
     assert model.labels_.shape == (310,)
 
 
@@ -167,7 +172,7 @@ def test_weights(frame):
     only[:3] = 1
     fails("n_samples=3 with positive weight", frame, weights=only)
     # twice as many rows ask for less ridge and may pay for more parameters: both are given here
-    given = FisherEM(3, model="AkB", n_axes=2, ridge=0.01, random_state=0)
+    given = FisherEM(3, scale="none", model="AkB", n_axes=2, ridge=0.01, random_state=0)
     scalar, plain = clone(given).fit(frame, sample_weight=2.0), clone(given).fit(frame)
     assert adjusted_rand_score(scalar.labels_, plain.labels_) == 1
     np.testing.assert_allclose(scalar.log_likelihood_, 2 * plain.log_likelihood_, rtol=1e-6)
@@ -212,12 +217,12 @@ def test_collinear_columns_need_the_ridge(frame):
     frame["copy"] = frame.iloc[:, 0] * 2
     fails("singular .* raise ridge", frame, ridge=0.0)
     fails("ridge must be above 0", np.random.default_rng(0).normal(size=(10, 30)), ridge=0.0)
-    assert SparseFisherEM(3, random_state=0).fit(frame).labels_.shape == (150,)
+    assert SparseFisherEM(3, scale="none", random_state=0).fit(frame).labels_.shape == (150,)
 
 
 @pytest.mark.parametrize("given", [{"ridge": 0.01, "n_axes": 2}, {"ridge": 0.01}, {"n_axes": 1}, {"ridge": 0}])
 def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
-    model = SparseFisherEM(3, random_state=0, **given).fit(frame)
+    model = SparseFisherEM(3, scale="none", random_state=0, **given).fit(frame)
     assert model.support_.any()
     assert model.loadings_.shape[1] <= given.get("n_axes", 2)
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
@@ -226,17 +231,17 @@ def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
 def test_large_tables_of_one_group_and_samples_without_a_fit(monkeypatch):
     from fisherem.core.engine.multistart import FitError
     from fisherem.core.starts import partitions as starts
-    from fisherem.policy import variables as automatic
+    from fisherem.policy import default_fit
 
     def hopeless(problem, rng):
         raise FitError("not this sample")
 
     X, _ = datasets.simulate(6000, 1.7, random_state=0)
     monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 80_000)
-    assert not SparseFisherEM(1).fit(X).support_.any()
-    monkeypatch.setattr(automatic, "sample_problem", hopeless)
-    model = SparseFisherEM(3, random_state=0).fit(X)
-    dense = FisherEM(3, random_state=0).fit(X)
+    assert not SparseFisherEM(1, scale="none").fit(X).support_.any()
+    monkeypatch.setattr(default_fit, "sample_problem", hopeless)
+    model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
+    dense = FisherEM(3, scale="none", random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, dense.labels_)
 
 
@@ -244,10 +249,10 @@ def test_not_converging_is_a_warning_with_the_limit(frame):
     from sklearn.exceptions import ConvergenceWarning
 
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
-        model = FisherEM(3, random_state=0, max_iter=2).fit(frame)
+        model = FisherEM(3, scale="none", random_state=0, max_iter=2).fit(frame)
     assert not model.converged_
     with pytest.warns(ConvergenceWarning, match="cycle"):
-        FisherEM(3, random_state=0, means="full", discriminant="svd").fit(frame)
+        FisherEM(3, scale="none", random_state=0, means="full", discriminant="svd").fit(frame)
 
 
 def test_not_fitted():
@@ -273,8 +278,8 @@ def test_all_starts_failing_says_why(monkeypatch, frame):
 @pytest.mark.parametrize("shape", [(10, 3), (5, 9)])
 def test_equal_rows_are_named(shape):
     with pytest.raises(ValueError, match=r"all rows .* are equal"):
-        FisherEM(1).fit(np.full(shape, 2.5))
+        FisherEM(1, scale="none").fit(np.full(shape, 2.5))
     rows = np.random.default_rng(0).normal(size=shape)
     rows[:2] = 1.0
     with pytest.raises(ValueError, match=r"all rows .* are equal"):
-        FisherEM(1).fit(rows, sample_weight=np.r_[1.0, 1.0, np.zeros(shape[0] - 2)])
+        FisherEM(1, scale="none").fit(rows, sample_weight=np.r_[1.0, 1.0, np.zeros(shape[0] - 2)])

@@ -19,16 +19,16 @@ def test_rows_of_usual_size_are_left_alone(iris):
     problem = prepare(X, ridge="auto", rescale=in_unit)
     assert problem.unit == 1
     assert problem.rows.Y is X
-    assert (FisherEM(3, random_state=0).fit(X).scales_ == 1).all()
+    assert (FisherEM(3, scale="none", random_state=0).fit(X).scales_ == 1).all()
 
 
 @pytest.mark.parametrize("estimator", [FisherEM, SparseFisherEM])
 def test_powers_of_two_change_no_bit(iris, estimator):
     X, _ = iris
-    plain = estimator(3, random_state=0).fit(X)
+    plain = estimator(3, scale="none", random_state=0).fit(X)
     for exponent in (-1000, -7, 30, 1010):
         Z = np.ldexp(X, exponent)
-        other = estimator(3, random_state=0).fit(Z)
+        other = estimator(3, scale="none", random_state=0).fit(Z)
         for name in ("labels_", "loadings_", "support_", "weights_", "n_iter_", "n_parameters_"):
             np.testing.assert_array_equal(getattr(other, name), getattr(plain, name), err_msg=name)
         np.testing.assert_array_equal(other.means_, np.ldexp(plain.means_, exponent))
@@ -45,8 +45,8 @@ def test_powers_of_two_change_no_bit(iris, estimator):
 
 def test_ward_ends_with_values_whose_squares_overflow(iris):
     X, _ = iris
-    expected = FisherEM(3, init="ward").fit(X).labels_
-    np.testing.assert_array_equal(FisherEM(3, init="ward").fit(X * 1e220).labels_, expected)
+    expected = FisherEM(3, scale="none", init="ward").fit(X).labels_
+    np.testing.assert_array_equal(FisherEM(3, scale="none", init="ward").fit(X * 1e220).labels_, expected)
 
 
 def test_a_search_and_an_explanation_in_other_units(iris):
@@ -115,19 +115,19 @@ def test_weights_that_no_sum_can_hold_are_refused(iris):
         weights = np.ones(150)
         weights[7] = weight
         with pytest.raises(ValueError, match=r"sample_weight must be 0 or lie between .* row 7 has"):
-            FisherEM(3).fit(X, sample_weight=weights)
+            FisherEM(3, scale="none").fit(X, sample_weight=weights)
     weights[7] = 0
     Z = X.copy()
     Z[7] = 1e200
     with pytest.raises(ValueError, match="row 7 of X"):
-        FisherEM(3).fit(Z, sample_weight=weights)
+        FisherEM(3, scale="none").fit(Z, sample_weight=weights)
 
 
 def test_a_group_without_rows_is_named():
     X = np.random.default_rng(0).normal(size=(100, 5))
     X[0] = 1e4
     with pytest.warns(ConvergenceWarning, match="group 1 has no rows"):
-        model = FisherEM(3, random_state=0).fit(X)
+        model = FisherEM(3, scale="none", random_state=0).fit(X)
     assert len(np.unique(model.labels_)) == 2
 
 
@@ -135,7 +135,7 @@ def test_a_group_without_rows_is_named():
 def test_labels_belong_to_the_parameters_when_a_group_was_lost():
     rng = np.random.default_rng(27463)  # found by the attack: a group is refilled, and another one lost at once
     X = rng.normal(size=(4, 2)) + 4 * rng.normal(size=(3, 2))[[0, 1, 2, 0]]
-    model = FisherEM(3, model="DkBk", init="random", n_init=2, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", model="DkBk", init="random", n_init=2, random_state=0).fit(X)
     assert model.stop_reason_.startswith("collapsed")
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
@@ -143,5 +143,5 @@ def test_labels_belong_to_the_parameters_when_a_group_was_lost():
 def test_few_rows_that_count_among_more_rows_than_variables():
     rng = np.random.default_rng(0)  # found by the attack: two of three rows count, in two variables
     X, weights = rng.normal(size=(3, 2)), np.array([0.0, 1.0, 1.0])
-    model = FisherEM(1, random_state=0).fit(X, sample_weight=weights)
+    model = FisherEM(1, scale="none", random_state=0).fit(X, sample_weight=weights)
     np.testing.assert_allclose(model.means_[0], X[1:].mean(axis=0))

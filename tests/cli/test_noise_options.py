@@ -37,7 +37,9 @@ def run(*arguments, code=0):
 def test_the_number_of_factors_is_chosen_and_told(table, tmp_path):
     words = " ".join(run("fit", table, "-k", 2, "-o", tmp_path / "out").split())
     assert "noise 1 common factor, chosen by BIC from 0, 1, 2, 4, 9: BIC" in words
-    assert "scaling" not in words  # the note says that the columns were standardised
+    assert "scaling columns standardised: the columns differ in unit" in words
+    given = " ".join(run("fit", table, "-k", 2, "-o", tmp_path / "given", "--scale").split())
+    assert "scaling" not in given  # the note says that the columns were standardised
     criteria = pd.read_csv(tmp_path / "out" / "criteria.csv")
     assert criteria.loc[0, "noise_factors"] == 1
 
@@ -47,7 +49,7 @@ def test_a_number_of_factors_can_be_given(table, tmp_path, given):
     out = tmp_path / "out"
     found = json.loads(run("fit", table, "-k", 2, "-o", out, "--method", "dense", "--noise-factors", given, "--json"))
     assert found["noise_factors"] == given
-    assert load(out / "model.skops")[-1].noise_factors_ == given
+    assert load(out / "model.skops").noise_factors_ == given
 
 
 @pytest.mark.parametrize("given", ["-1", "1.5", "many", ""])
@@ -56,31 +58,23 @@ def test_a_number_of_factors_that_is_none(table, given):
     assert f"{given!r} is not a number of factors: give 0, 1, 2, ... or auto" in " ".join(message.split())
 
 
-def test_auto_scale_gives_raw_columns_to_the_estimator(table, rows, tmp_path):
+def test_the_command_scales_as_python_does(table, rows, tmp_path):
     out = tmp_path / "out"
-    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--auto-scale", "--json"))
-    direct = SparseFisherEM(2, scale="auto", random_state=0).fit(rows)
+    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--json"))
+    direct = SparseFisherEM(2, random_state=0).fit(rows)
     assert found["scale"] == direct.scale_ == "standardise"
     assert found["bic"] == pytest.approx(direct.bic_)
     model = load(out / "model.skops")
     assert isinstance(model, FisherEM)  # no scaler before it: it takes raw rows
     np.testing.assert_array_equal(model.predict(rows), direct.labels_)
-    words = " ".join(run("fit", table, "-k", 2, "-o", out, "--auto-scale").split())
-    assert "scaling columns standardised, chosen: BIC" in words
-    assert "columns were" not in words
-
-
-@pytest.mark.parametrize("other", ["--scale", "--no-scale"])
-@pytest.mark.parametrize("first", [True, False])
-def test_auto_scale_stands_alone(table, other, first):
-    given = ("--auto-scale", other) if first else (other, "--auto-scale")
-    assert "leave out --scale and --no-scale" in run("fit", table, "-k", 2, *given, code=2)
+    criteria = pd.read_csv(out / "criteria.csv")
+    assert criteria.loc[0, "scale"] == "standardise"
 
 
 def test_skewed_columns_are_bent_if_asked(rows, tmp_path):
     path, out = tmp_path / "skewed.csv", tmp_path / "out"
     np.exp(rows / rows.std()).to_csv(path, index=False)
     words = " ".join(run("fit", path, "-k", 2, "-o", out, "--transformation", "power").split())
-    exponents = load(out / "model.skops")[-1].exponents_
+    exponents = load(out / "model.skops").exponents_
     assert (exponents != 1).sum() > 5
     assert f"{(exponents != 1).sum()} skewed columns bent by a power" in words

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.policy.latent_model import roomy_model
 
-SETTINGS = {"random_state": 0, "tol": 1e-10, "max_iter": 1000}
+SETTINGS = {"random_state": 0, "tol": 1e-10, "max_iter": 1000, "scale": "none"}
 
 
 def triangle(n=300, *, p=8, shapes=None, sizes=(1, 1, 1), seed=0):
@@ -72,15 +72,15 @@ def test_weights_are_repetitions():
 
 def test_round_groups_keep_the_compact_shapes_and_oval_ones_their_own():
     for seed in range(3):
-        assert FisherEM(3, random_state=0).fit(triangle(seed=seed)[0]).model_ == "AkB"
-        assert FisherEM(3, random_state=0).fit(triangle(600, shapes=OVAL, seed=seed)[0]).model_ == "DkB"
+        assert FisherEM(3, scale="none", random_state=0).fit(triangle(seed=seed)[0]).model_ == "AkB"
+        assert FisherEM(3, scale="none", random_state=0).fit(triangle(600, shapes=OVAL, seed=seed)[0]).model_ == "DkB"
 
 
 def test_small_groups_have_the_common_variance_as_a_candidate():
     X, _ = triangle(45)
-    model = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
     assert {record["model"] for record in model.model_choice_} == {"AB", "AkB", "DkB"}
-    tiny = FisherEM(3, random_state=0).fit(X[:21])
+    tiny = FisherEM(3, scale="none", random_state=0).fit(X[:21])
     assert {record["model"] for record in tiny.model_choice_} <= {"AB", "AkB"}
     assert roomy_model(19) == "AB"
     assert roomy_model(20) == "AkB"
@@ -89,13 +89,13 @@ def test_small_groups_have_the_common_variance_as_a_candidate():
 def test_one_model_is_kept_with_a_common_noise():
     for seed in range(4):
         X, _ = triangle(90, shapes=OVAL if seed % 2 else None, seed=10 + seed)
-        model = FisherEM(3, random_state=0).fit(X)
+        model = FisherEM(3, scale="none", random_state=0).fit(X)
         assert sum(record["kept"] for record in model.model_choice_) == 1
         assert len(set(model.noise_variances_)) == 1
 
 
 def test_one_group():
-    model = FisherEM(1).fit(triangle()[0])
+    model = FisherEM(1, scale="none").fit(triangle()[0])
     assert model.model_choice_ == [{"model": "AB", "kept": True, "reason": "one group"}]
 
 
@@ -103,7 +103,7 @@ def test_a_group_of_equal_rows_does_not_win_by_its_density():
     """Its own variance falls to the floor, and the likelihood says nothing."""
     X, labels = triangle(120)
     X[labels == 2] = X[labels == 2][0] + 1e-6 * X[labels == 2]
-    model = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
     assert model.model_choice_ == [{"model": "AB", "kept": True, "reason": "no other model could be fitted"}]
     assert model.model_ == "AB"
 
@@ -112,15 +112,15 @@ def test_a_group_of_equal_rows_does_not_win_by_its_density():
 def test_a_given_sparsity_is_obeyed_with_the_model_chosen(method, share):
     """The model is chosen on the dense fit; the sparse phase follows with that model."""
     X, _ = triangle(p=20)
-    model = SparseFisherEM(3, method=method, sparsity=share, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", method=method, sparsity=share, random_state=0).fit(X)
     assert 0 < model.support_.sum() < 20
     assert model.support_[:2].all()
     assert {record["phase"] for record in model.history_} == {"dense", "sparse"}
-    given = SparseFisherEM(3, method=method, sparsity=share, model=model.model_, random_state=0).fit(X)
+    given = SparseFisherEM(3, scale="none", method=method, sparsity=share, model=model.model_, random_state=0).fit(X)
     np.testing.assert_allclose(model.sparse_loadings_, given.sparse_loadings_, atol=1e-8)
 
 
 def test_a_cold_start_is_sparse_from_the_first_iteration():
     X, _ = triangle(p=20)
-    model = SparseFisherEM(3, sparsity=0.3, start="cold", random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", sparsity=0.3, start="cold", random_state=0).fit(X)
     assert {record["n_selected"] for record in model.history_} <= set(range(1, 20))

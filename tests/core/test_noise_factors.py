@@ -166,7 +166,7 @@ KINDS = {
 def test_densities_are_those_of_written_out_covariances(kind, name, table):
     X, _ = table()
     estimator, options = KINDS[kind]
-    options = {"n_clusters": 3, "model": name, "n_init": 1, "random_state": 0} | options
+    options = {"n_clusters": 3, "model": name, "n_init": 1, "random_state": 0, "scale": "none"} | options
     model = estimator(noise_factors=2, **options).fit(X)
     assert model.noise_factors_ == 2
     assert_written_out(model, X)
@@ -175,7 +175,7 @@ def test_densities_are_those_of_written_out_covariances(kind, name, table):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model(name):
     X, _ = factor_table(n=150, p=10)
-    model = FisherEM(3, model=name, noise_factors=1, n_init=1, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", model=name, noise_factors=1, n_init=1, random_state=0).fit(X)
     assert model.noise_factors_ == 1
     assert_written_out(model, X)
 
@@ -184,7 +184,7 @@ def test_every_model(name):
 def test_any_covariance(m):
     """p - 1 factors or more."""
     X, _ = factor_table(n=150, p=10)
-    model = FisherEM(3, model="DB", noise_factors=m, n_init=1, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", model="DB", noise_factors=m, n_init=1, random_state=0).fit(X)
     assert model.noise_factors_ == 9
     assert_written_out(model, X)
 
@@ -192,7 +192,7 @@ def test_any_covariance(m):
 def test_more_factors_than_the_rows_span():
     """The rest is next to nothing then, but the groups are still found."""
     X, labels = wide_table()
-    model = FisherEM(3, model="AB", noise_factors=40, n_init=1, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", model="AB", noise_factors=40, n_init=1, random_state=0).fit(X)
     assert model.noise_factors_ <= 29
     assert np.isfinite(model.log_likelihood_)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -204,7 +204,7 @@ def test_more_factors_than_the_rows_span():
 def test_factors_carry_means_along(table, means):
     """Latent means lie on N U about the overall mean; full ones are the groups' own."""
     X, _ = table()
-    model = FisherEM(3, model="AkB", means=means, noise_factors=2, n_init=1, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", model="AkB", means=means, noise_factors=2, n_init=1, random_state=0).fit(X)
     B = spread_along(model.loadings_, model.noise_loadings_)[2]
     about = X.mean(axis=0)
     np.testing.assert_allclose(model.weights_ @ model.group_means_, about, atol=1e-9)
@@ -297,8 +297,8 @@ def test_weights_are_repetitions_where_rows_are_few():
     X, labels = wide_table()
     counts = np.random.default_rng(5).integers(0, 3, size=len(X))
     options = {"model": "AkB", "noise_factors": 2, "random_state": 0}
-    weighted = FisherEM(3, init=labels, **options).fit(X, sample_weight=counts)
-    twice = FisherEM(3, init=np.repeat(labels, counts), **options).fit(np.repeat(X, counts, axis=0))
+    weighted = FisherEM(3, scale="none", init=labels, **options).fit(X, sample_weight=counts)
+    twice = FisherEM(3, scale="none", init=np.repeat(labels, counts), **options).fit(np.repeat(X, counts, axis=0))
     assert weighted.noise_factors_ == twice.noise_factors_ == 2
     assert weighted.log_likelihood_ == pytest.approx(twice.log_likelihood_, rel=1e-8)
     np.testing.assert_allclose(weighted.loadings_, twice.loadings_, atol=1e-6)
@@ -343,7 +343,7 @@ def test_units_and_offsets(factor, offset):
 @pytest.mark.parametrize("table", [factor_table, wide_table])
 def test_with_a_common_noise_only_selected_columns_count(options, table):
     X, _ = table()
-    model = SparseFisherEM(3, model="AkB", noise_factors=2, n_init=1, random_state=0, **options).fit(X)
+    model = SparseFisherEM(3, scale="none", model="AkB", noise_factors=2, n_init=1, random_state=0, **options).fit(X)
     assert model.noise_factors_ == 2
     assert 0 < model.support_.sum() < X.shape[1]
     changed = X.copy()
@@ -369,7 +369,9 @@ def test_model_files(kind, tmp_path):
 @pytest.mark.parametrize("table", [factor_table, wide_table])
 def test_draws_have_the_moments_of_the_model(table):
     X, _ = table()
-    model = SparseFisherEM(3, model="DkBk", sparsity=0.4, noise_factors=2, n_init=1, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", model="DkBk", sparsity=0.4, noise_factors=2, n_init=1, random_state=0).fit(
+        X
+    )
     drawn, labels = model.sample(60_000, random_state=1)
     for k in range(3):
         rows, covariance = drawn[labels == k], group_covariance(model, k)
@@ -385,7 +387,7 @@ def test_draws_have_the_moments_of_the_model(table):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_common_factor_is_found_and_no_longer_hides_the_groups(seed):
     X, labels = factor_table(seed=seed)
-    dense = FisherEM(3, random_state=0).fit(X)
+    dense = FisherEM(3, scale="none", random_state=0).fit(X)
     assert dense.noise_factors_ == 1
     assert accuracy(labels, dense.labels_) > 0.95
     # the factor is in the last twenty variables, all with the same sign
@@ -396,7 +398,7 @@ def test_a_common_factor_is_found_and_no_longer_hides_the_groups(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_variables_are_found_behind_a_common_factor(seed):
     X, labels = factor_table(seed=seed)
-    sparse = SparseFisherEM(3, random_state=0).fit(X)
+    sparse = SparseFisherEM(3, scale="none", random_state=0).fit(X)
     assert list(np.flatnonzero(sparse.support_)) == [0, 1, 2, 3, 4]
     assert accuracy(labels, sparse.labels_) > 0.95
     assert sparse.noise_factors_ == 1
@@ -404,7 +406,7 @@ def test_the_variables_are_found_behind_a_common_factor(seed):
 
 def test_two_factors():
     X, labels = factor_table(n=600, share=0.5, n_factors=2)
-    model = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
     assert model.noise_factors_ == 2
     assert accuracy(labels, model.labels_) > 0.95
 
@@ -431,7 +433,9 @@ def assert_records(model, tried):
     return kept[0]
 
 
-@pytest.mark.parametrize("estimator", [FisherEM(3, random_state=0), SparseFisherEM(3, random_state=0)])
+@pytest.mark.parametrize(
+    "estimator", [FisherEM(3, scale="none", random_state=0), SparseFisherEM(3, scale="none", random_state=0)]
+)
 def test_the_choice_is_recorded(estimator):
     X, _ = factor_table()
     model = estimator.fit(X)
@@ -449,7 +453,7 @@ def test_a_rest_below_the_floor_is_out_of_the_question():
     X, _ = factor_table()
     X = X.copy()
     X[:, 20:] *= 1e-4
-    model = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
     records = {record["n_factors"]: record for record in model.noise_choice_}
     assert records[24]["bic_at_partition"] == -np.inf
     assert "variance_floor" in records[24]["reason"]
@@ -460,8 +464,8 @@ def test_a_rest_below_the_floor_is_out_of_the_question():
 def test_bic_at_the_partition_is_that_of_a_tied_covariance():
     """Differences between numbers of factors, from the eigenvalues of the covariance within the groups."""
     X, _ = factor_table()
-    model = FisherEM(3, random_state=0).fit(X)
-    none = FisherEM(3, noise_factors=0, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
+    none = FisherEM(3, scale="none", noise_factors=0, random_state=0).fit(X)
     inside = within_centred(X, none.labels_)
     W, U = inside.T @ inside / len(X), none.loadings_
     slope = W @ U @ np.linalg.inv(U.T @ W @ U)
@@ -485,7 +489,7 @@ def test_large_tables(table, monkeypatch):
     X, labels = table(n=1500) if table is factor_table else table()
     monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 100)
     monkeypatch.setattr(sampling, "SAMPLE_ROWS", 400)
-    model = FisherEM(3, random_state=0).fit(X)
+    model = FisherEM(3, scale="none", random_state=0).fit(X)
     tried = [0, 1, 2] if table is wide_table else [0, 1, 2, 4, 8, 24]
     assert_records(model, tried)
     if table is factor_table:

@@ -119,7 +119,8 @@ def test_likelihood_criteria_and_labels_agree_with_those_of_the_fit(fitted):
         assert model.criterion(name, X) == pytest.approx(getattr(model, f"{name}_"), rel=1e-8)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     own = model.n_parameters_ - (model.exponents_ != 1).sum()
-    straight = dense(transformation="none").set_params(noise_factors=model.noise_factors_, model=model.model_).fit(X)
+    given = {"noise_factors": model.noise_factors_, "model": model.model_, "n_axes": model.loadings_.shape[1]}
+    straight = dense(transformation="none", init=model.labels_, **given).fit(X)
     assert own == straight.n_parameters_
 
 
@@ -164,7 +165,7 @@ def test_saved_models_predict_the_same_and_selected_columns_suffice(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = skewed()
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    model = SparseFisherEM(3, transformation="power", random_state=0).fit(frame)
+    model = SparseFisherEM(3, scale="none", transformation="power", random_state=0).fit(frame)
     assert accuracy(y, model.labels_) > 0.95
     assert model.support_.tolist() == [True] * 4 + [False] * 4
     save(model, tmp_path / "model.skops")

@@ -57,7 +57,7 @@ def test_full_means_iris_with_two_variables(iris):
     X, y = iris
     model = SparseFisherEM(3, model="AkB", means="full", sparsity=0.1, random_state=0).fit(X)
     assert model.support_.sum() == 2
-    assert accuracy(y, model.labels_) >= 0.94
+    assert accuracy(y, model.labels_) >= 0.9
 
 
 @pytest.mark.parametrize(("method", "sparsity"), [("two-step", 0.2), ("regression", 0.1), ("svd", 0.1)])

@@ -25,9 +25,9 @@ def wide(n=60, p=8_000, informative=400, seed=0):
 def test_sixty_by_eight_thousand(method, means):
     X, y = wide()
     options = {"means": means, "sparsity": 0.02, "method": method}
-    SparseFisherEM(3, random_state=0, **options).fit(X[:, :100])
+    SparseFisherEM(3, scale="none", random_state=0, **options).fit(X[:, :100])
     tracemalloc.start()
-    model = SparseFisherEM(3, random_state=0, **options).fit(X)
+    model = SparseFisherEM(3, scale="none", random_state=0, **options).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 7 * X.nbytes  # and so far from 8,000 x 8,000
@@ -40,7 +40,7 @@ def test_sixty_by_eight_thousand(method, means):
 def test_sixty_by_eight_thousand_with_chosen_variables():
     X, y = wide()
     tracemalloc.start()
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 7 * X.nbytes
@@ -54,14 +54,14 @@ def test_sixty_by_eight_thousand_with_chosen_variables():
 def test_lymphoma(real_table, method):
     X, y = real_table("lymphoma")
     assert X.shape == (62, 4026)
-    model = SparseFisherEM(3, means="full", method=method, sparsity=0.05, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", means="full", method=method, sparsity=0.05, random_state=0).fit(X)
     assert model.support_.sum() < 200
     assert accuracy(y, model.labels_) >= 0.9
 
 
 def test_lymphoma_with_chosen_genes(real_table):
     X, y = real_table("lymphoma")
-    model = SparseFisherEM(3, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
     assert 2 <= model.support_.sum() <= 10
     assert accuracy(y, model.labels_) >= 0.96
 
@@ -71,11 +71,11 @@ def test_wide_and_tall_paths_agree():
     X, y = wide(n=45, p=44, informative=10)
     start = np.roll(y, 1)
     start[:9] = np.arange(9) % 3
-    tall = FisherEM(3, init=start, ridge=1e-3, noise_factors=0).fit(X)
+    tall = FisherEM(3, scale="none", init=start, ridge=1e-3, noise_factors=0).fit(X)
     # a column of next to nothing: 45 x 45
-    more = FisherEM(3, init=start, ridge=1e-3 * 45 / 44, variance_floor=1e-4 * 45 / 44, noise_factors=0).fit(
-        np.column_stack([X, 1e-9 * np.random.default_rng(1).normal(size=45)])
-    )
+    more = FisherEM(
+        3, scale="none", init=start, ridge=1e-3 * 45 / 44, variance_floor=1e-4 * 45 / 44, noise_factors=0
+    ).fit(np.column_stack([X, 1e-9 * np.random.default_rng(1).normal(size=45)]))
     np.testing.assert_array_equal(tall.labels_, more.labels_)
     np.testing.assert_allclose(tall.loadings_, more.loadings_[:44], atol=1e-6)
 
@@ -87,9 +87,9 @@ def test_wide_and_tall_paths_agree_for_any_noise(factors, means):
     X, y = wide(n=45, p=45, informative=10)
     X += np.random.default_rng(1).normal(size=(45, 1)) * np.linspace(0, 3, 45)
     options = {"model": "AkB", "means": means, "noise_factors": factors}
-    few = FisherEM(3, init=y, **options).fit(X)
+    few = FisherEM(3, scale="none", init=y, **options).fit(X)
     halves = np.r_[np.ones(44), 0.5, 0.5]
-    tall = FisherEM(3, init=np.r_[y, y[-1]], **options).fit(np.vstack([X, X[-1:]]), sample_weight=halves)
+    tall = FisherEM(3, scale="none", init=np.r_[y, y[-1]], **options).fit(np.vstack([X, X[-1:]]), sample_weight=halves)
     # full means have no factors by themselves
     chosen = {"latent": 1, "full": 0}[means] if factors == "auto" else factors
     assert few.noise_factors_ == tall.noise_factors_ == chosen
@@ -102,7 +102,9 @@ def test_wide_and_tall_paths_agree_for_any_noise(factors, means):
 def test_more_variables_than_rows_at_large_shares():
     """The path goes on past n variables (the ridge makes it the elastic net)."""
     X, _ = wide(n=20, p=200, informative=20)
-    counts = [SparseFisherEM(3, sparsity=s, random_state=0).fit(X).support_.sum() for s in (0.05, 0.5, 0.95)]
+    counts = [
+        SparseFisherEM(3, scale="none", sparsity=s, random_state=0).fit(X).support_.sum() for s in (0.05, 0.5, 0.95)
+    ]
     assert counts == sorted(counts)
     assert counts[-1] > 100
 
@@ -114,8 +116,10 @@ def test_rows_of_weight_zero_change_nothing(method):
     more = np.vstack([X, np.random.default_rng(3).normal(size=(6, 60))])
     weights = np.r_[np.ones(40), np.zeros(6)]
     options = {"method": method, "sparsity": 0.9}
-    alone = SparseFisherEM(3, init=y, **options).fit(X)
-    with_them = SparseFisherEM(3, init=np.r_[y, np.zeros(6, int)], **options).fit(more, sample_weight=weights)
+    alone = SparseFisherEM(3, scale="none", init=y, **options).fit(X)
+    with_them = SparseFisherEM(3, scale="none", init=np.r_[y, np.zeros(6, int)], **options).fit(
+        more, sample_weight=weights
+    )
     np.testing.assert_allclose(with_them.loadings_, alone.loadings_, atol=1e-6)
     assert with_them.log_likelihood_ == pytest.approx(alone.log_likelihood_, rel=1e-8)
 
@@ -137,10 +141,10 @@ def test_the_rotation_makes_one_copy_of_the_rows(monkeypatch):
 
 def test_large_tables_are_looked_at_in_pieces(monkeypatch):
     X, y = wide()
-    whole = SparseFisherEM(3, n_init=1, random_state=0).fit(X)
+    whole = SparseFisherEM(3, scale="none", n_init=1, random_state=0).fit(X)
     for module, name, size in ((problem, "_PIECE", 2**16), (starts, "_PIECE", 2**16), (metric_starts, "LARGE", 2**17)):
         monkeypatch.setattr(module, name, size)
     for Z in (X, X.astype(np.float32)):  # single precision is kept where it comes
-        pieces = SparseFisherEM(3, n_init=1, random_state=0).fit(Z)
+        pieces = SparseFisherEM(3, scale="none", n_init=1, random_state=0).fit(Z)
         assert accuracy(y, pieces.labels_) == 1
         np.testing.assert_array_equal(pieces.support_, whole.support_)

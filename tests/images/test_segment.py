@@ -61,7 +61,9 @@ def test_it_is_the_estimator_on_the_normalised_pixels(scene):
     found = segment(scene.cube, 3, model="DkBk", sparsity=0.2)
     rows = scene.cube.data[~scene.dead][:, ~scene.cube.bad_bands]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    model = SparseFisherEM(3, model="DkBk", method="svd", sparsity=0.2, n_init=1, random_state=0).fit(rows)
+    model = SparseFisherEM(3, scale="none", model="DkBk", method="svd", sparsity=0.2, n_init=1, random_state=0).fit(
+        rows
+    )
     assert accuracy(model.labels_, found.labels[~scene.dead]) == 1
     np.testing.assert_array_equal(found.support[~scene.cube.bad_bands], model.support_)
     assert isinstance(segment(scene.cube, 3, method=None).model, FisherEM)

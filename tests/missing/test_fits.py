@@ -32,7 +32,7 @@ def gappy(wine):
 
 @pytest.fixture(scope="module")
 def fitted(gappy):
-    return SparseFisherEM(3, random_state=0).fit(gappy)
+    return SparseFisherEM(3, scale="none", random_state=0).fit(gappy)
 
 
 @pytest.mark.parametrize("model", ["AkB", "DkB", "AB"])
@@ -41,7 +41,7 @@ def fitted(gappy):
 def test_the_likelihood_never_falls_while_the_axes_are_held(gappy, model, noise_factors, wide):
     X = gappy if not wide else np.hstack([gappy, with_gaps(np.random.default_rng(1).normal(size=(178, 200)))])
     X = X[::4] if wide else X
-    estimator = FisherEM(3, model=model, noise_factors=noise_factors, random_state=0, max_iter=60, tol=0)
+    estimator = FisherEM(3, scale="none", model=model, noise_factors=noise_factors, random_state=0, max_iter=60, tol=0)
     spec = specification(estimator, *X.shape)
     spec = replace(spec, family=replace(spec.family, n_factors=noise_factors))
     problem = exact(complete_first(X, None, rescale=in_unit, ridge="auto", n_jobs=1))
@@ -91,7 +91,7 @@ def test_criteria_are_those_of_the_observed_cells(gappy, fitted, name):
 
 def test_the_order_of_the_rows_does_not_matter(gappy, fitted):
     order = np.random.default_rng(3).permutation(len(gappy))
-    again = SparseFisherEM(3, random_state=0).fit(gappy[order])
+    again = SparseFisherEM(3, scale="none", random_state=0).fit(gappy[order])
     assert again.log_likelihood_ == pytest.approx(fitted.log_likelihood_, rel=1e-6)
     assert (again.support_ == fitted.support_).all()
     assert accuracy(fitted.labels_[order], again.labels_) == 1
@@ -101,8 +101,8 @@ def test_rows_count_as_often_as_their_weights_say(gappy):
     parameters = {"model": "AkB", "noise_factors": 2, "random_state": 0}
     w = np.ones(len(gappy))
     w[:20] = 2
-    weighted = FisherEM(3, **parameters).fit(gappy, sample_weight=w)
-    repeated = FisherEM(3, **parameters).fit(np.vstack([gappy, gappy[:20]]))
+    weighted = FisherEM(3, scale="none", **parameters).fit(gappy, sample_weight=w)
+    repeated = FisherEM(3, scale="none", **parameters).fit(np.vstack([gappy, gappy[:20]]))
     assert weighted.log_likelihood_ == pytest.approx(repeated.log_likelihood_, rel=1e-6)
     assert (weighted.labels_ == repeated.labels_[: len(gappy)]).all()
 
@@ -118,7 +118,7 @@ def test_scaling_the_columns_changes_no_group(gappy):
 
 
 def test_full_means_take_gaps_too(gappy):
-    model = FisherEM(3, means="full", model="AkB", n_init=1, random_state=0).fit(gappy)
+    model = FisherEM(3, scale="none", means="full", model="AkB", n_init=1, random_state=0).fit(gappy)
     T, density = naive.posteriors(naive.of_model(model, gappy)[0])
     assert model.log_likelihood_ == pytest.approx(density.sum(), rel=1e-9)
     assert np.allclose(model.predict_proba(gappy), T.T, atol=1e-9)
@@ -127,7 +127,7 @@ def test_full_means_take_gaps_too(gappy):
 def test_more_columns_than_rows():
     X, y = datasets.simulate(60, p=100, mu=4.0, random_state=0)
     X = with_gaps(X)
-    model = SparseFisherEM(3, model="AkB", noise_factors=2, sparsity=0.1, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", model="AkB", noise_factors=2, sparsity=0.1, random_state=0).fit(X)
     density = naive.posteriors(naive.of_model(model, X)[0])[1]
     assert model.log_likelihood_ == pytest.approx(density.sum(), rel=1e-6)
     assert accuracy(y, model.labels_) > 0.8
@@ -135,8 +135,8 @@ def test_more_columns_than_rows():
 
 def test_the_right_variables_on_the_simulation():
     X, y = datasets.simulate(600, mu=2.5, random_state=1)
-    complete = SparseFisherEM(3, random_state=0).fit(X)
-    model = SparseFisherEM(3, random_state=0).fit(with_gaps(X))
+    complete = SparseFisherEM(3, scale="none", random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", random_state=0).fit(with_gaps(X))
     assert (model.support_ == complete.support_).all()
     assert accuracy(y, model.labels_) > accuracy(y, complete.labels_) - 0.05
 
@@ -145,11 +145,11 @@ def test_columns_without_any_value_are_named_and_rows_get_the_prior(gappy):
     frame = pd.DataFrame(gappy, columns=[f"v{j}" for j in range(gappy.shape[1])])
     frame["v4"] = np.nan
     with pytest.raises(ValueError, match="every value is missing in 'v4'"):
-        FisherEM(3, random_state=0).fit(frame)
+        FisherEM(3, scale="none", random_state=0).fit(frame)
     empty = gappy.copy()
     empty[7] = np.nan
     with pytest.warns(UserWarning, match="1 row has no observed value"):
-        model = FisherEM(3, random_state=0).fit(empty)
+        model = FisherEM(3, scale="none", random_state=0).fit(empty)
     with pytest.warns(UserWarning, match="no observed value"):
         assert np.allclose(model.predict_proba(empty)[7], model.weights_)
     with pytest.warns(UserWarning, match="no observed value"):
@@ -159,13 +159,13 @@ def test_columns_without_any_value_are_named_and_rows_get_the_prior(gappy):
 def test_a_constant_column_stays_constant(gappy):
     X = np.column_stack([gappy, np.where(np.arange(len(gappy)) % 3 == 0, np.nan, 5.0)])
     with pytest.warns(UserWarning, match="constant columns"):
-        model = SparseFisherEM(3, random_state=0).fit(X)
+        model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
     assert not model.support_[-1]
 
 
 def test_a_power_transformation_takes_no_gaps(gappy):
     with pytest.raises(ValueError, match="takes no missing values yet"):
-        FisherEM(3, transformation="power").fit(gappy)
+        FisherEM(3, scale="none", transformation="power").fit(gappy)
 
 
 def test_neighbours_complete_rows_as_written_out(gappy):
@@ -194,12 +194,17 @@ def test_neighbours_complete_rows_as_written_out(gappy):
 
 
 @pytest.mark.parametrize("cls", [FisherEM, SparseFisherEM])
-def test_groups_that_neighbours_show_are_taken_where_c_prefers_them(cls, monkeypatch):
-    """Breast cancer with gaps: the fit from there has the larger C, and is the one that comes back."""
+def test_groups_that_neighbours_show_are_taken_where_they_gain_more(cls, monkeypatch):
+    """Breast cancer with gaps: what was compared is recorded, and without neighbours nothing is."""
     X, _ = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     X[np.random.default_rng(11).random(X.shape) < 0.2] = np.nan
     both = cls(2, random_state=0).fit(X)
-    monkeypatch.setattr(settling, "MOST_FOR_NEIGHBOURS", 0)
+    monkeypatch.setattr(settling, "_MOST_FOR_NEIGHBOURS", 0)
     alone = cls(2, random_state=0).fit(X)
-    assert both.c_ >= alone.c_
+    assert "missing cells" not in set(alone.decisions_["decision"])
+    said = both.decisions_.set_index("decision")
+    if "missing cells" in said.index:  # the two lead to different groups
+        assert "nearest neighbours" in said.at["missing cells", "alternatives"]
+    else:
+        np.testing.assert_array_equal(both.labels_, alone.labels_)

@@ -5,17 +5,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
-from scipy.stats import rankdata
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from fisherem import SparseFisherEM, datasets
+from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.core.starts import partitions as starts
 from fisherem.estimators.fitting import specification
 from fisherem.policy.alternation import Alternation, Climb, alternate, round_of
-from fisherem.policy.alternative_starts import Pool, same_partition
-from fisherem.policy.variables import _normal_scores
+from fisherem.policy.starts import candidates, same_partition
 from tests.naive import accuracy, criterion
 
 
@@ -223,11 +221,7 @@ def test_large_tables_with_more_columns_than_rows(nothing_is_small):
     assert accuracy(labels, model.labels_) == 1
 
 
-# -- the pool of other partitions ------------------------------------------------------------------------------------
-
-
-def pool_of(Y, K=3, weights=None, seed=0):
-    return Pool(prepare(Y, weights, ridge="auto"), K, np.random.RandomState(seed))
+# -- other starts ------------------------------------------------------------------------------------------------------
 
 
 def behind_a_factor(labels, p=40, size=4.0, seed=6):
@@ -239,26 +233,43 @@ def behind_a_factor(labels, p=40, size=4.0, seed=6):
     return Y
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_kmeans_is_trusted_where_it_explains_more_than_of_one_gaussian_group(seed):
-    """Against one group with the same covariance: correlated columns alone are not to be mistaken for groups."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(200) % 3
-    round_group, mixing = rng.normal(size=(200, 8)), rng.normal(size=(8, 8))
-    clear = round_group + 5 * rng.normal(size=(3, 8))[labels]
-    for groups in (clear, clear @ mixing):
-        assert pool_of(groups, seed=seed).trust() > 1.15
-    for one_group in (round_group, round_group @ mixing, rng.normal(size=(40, 200)) + 10):
-        assert pool_of(one_group, seed=seed).trust() < 1.06
-    assert pool_of(behind_a_factor(labels, seed=seed), seed=seed).trust() < 1.06
+def test_other_starts_find_what_a_common_factor_hides():
+    """The first principal component is a factor of the noise, which k-means follows."""
+    labels = np.arange(150) % 3
+    Y = behind_a_factor(labels)
+    Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    first = KMeans(3, n_init=10, random_state=0).fit(Y).labels_
+    assert accuracy(labels, first) < 0.6
+    found = dict(candidates(prepare(Y, ridge="auto"), spec_of(Y), first, np.random.RandomState(0)))
+    assert max(accuracy(labels, one) for one in found.values()) > 0.95
+    for one in found.values():
+        assert one.shape == (150,)
+        assert set(one) == {0, 1, 2}
+    model = SparseFisherEM(3, random_state=0).fit(Y)
+    assert accuracy(labels, model.labels_) > 0.95
+    start = model.decisions_.set_index("decision").loc["start"]
+    assert start["choice"] in found or start["choice"] != "k-means on the columns"
+    assert "k-means on the columns" in start["alternatives"]
 
 
-def test_trust_does_not_depend_on_units_offsets_or_repeated_rows():
-    Y, _ = noisy_triangle()
-    trust = pool_of(Y).trust()
-    assert pool_of(1e3 * Y + 1e5).trust() == pytest.approx(trust, rel=1e-6)
-    assert pool_of(np.repeat(Y, 2, axis=0)).trust() == pytest.approx(trust, rel=1e-9)
-    assert pool_of(Y, weights=np.r_[np.full(50, 2.0), np.ones(100)]).trust() == pytest.approx(trust, rel=1e-9)
+def test_other_starts_of_more_rows_than_are_looked_at():
+    """Labels of all rows come from those of some, by the nearest mean."""
+    labels = np.arange(2000) % 3
+    Y = behind_a_factor(labels, p=15)
+    found = dict(candidates(prepare(Y, ridge="auto"), spec_of(Y), labels[::-1], np.random.RandomState(0)))
+    assert all(one.shape == (2000,) for one in found.values())
+    assert max(accuracy(labels, one) for one in found.values()) > 0.9
+
+
+def test_k_means_is_kept_where_nothing_gains():
+    """Two groups that differ a little in each of 64 columns: no few variables show them, and no gain is above 0."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(1000) % 2
+    X = rng.normal(size=(1000, 64)) + 0.45 * labels[:, None]
+    for kind in (FisherEM, SparseFisherEM):
+        model = kind(2, random_state=0).fit(X)
+        assert accuracy(labels, model.labels_) > 0.9
+        assert model.decisions_.set_index("decision").at["start", "choice"] == "k-means on the columns"
 
 
 def test_partitions_are_the_same_up_to_their_numbers():
@@ -268,41 +279,22 @@ def test_partitions_are_the_same_up_to_their_numbers():
     assert not same_partition(labels, [])
 
 
-def test_sparse_kmeans_finds_what_a_common_factor_hides():
-    """The first principal component is a factor of the noise, which k-means follows."""
-    labels = np.arange(150) % 3
-    pool = pool_of(behind_a_factor(labels))
-    assert max(accuracy(labels, found) for found in pool.sparse_kmeans()) > 0.95
-    for found in pool.sparse_kmeans() + pool.kmeans():
-        assert found.shape == (150,)
-        assert set(found) == {0, 1, 2}
+# -- the variables -----------------------------------------------------------------------------------------------------
 
 
-def test_normal_scores_are_quantiles_of_mid_ranks():
-    rng = np.random.default_rng(1)
-    values = np.column_stack([rng.exponential(size=50), rng.integers(4, size=50).astype(float)])
-    expected = ndtri((np.column_stack([rankdata(column) for column in values.T]) - 0.5) / 50)
-    np.testing.assert_allclose(_normal_scores(values, np.ones(50)), expected - expected.mean(axis=0), atol=1e-12)
-    counts = rng.integers(1, 4, size=50)
-    repeated = _normal_scores(np.repeat(values, counts, axis=0), np.ones(counts.sum()))
-    np.testing.assert_allclose(np.repeat(_normal_scores(values, counts.astype(float)), counts, axis=0), repeated)
+def test_a_selection_gives_the_groups_back():
+    """Many weak variables carry the groups together: the few that C names make others, so more are kept."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(80) % 3
+    X = rng.normal(size=(80, 300))
+    X[:, :60] += 0.9 * rng.normal(size=(3, 60))[labels]
+    model = SparseFisherEM(3, random_state=0).fit(X)
+    said = model.decisions_.set_index("decision").loc["variables"]
+    assert accuracy(labels, model.labels_) > 0.9
+    assert model.minimal_support_.sum() <= model.support_.sum()
+    assert "agreement" in said["alternatives"]
 
 
 def test_a_cold_start_is_refused_not_ignored():
     with pytest.raises(ValueError, match="start='cold' needs a number for sparsity"):
         SparseFisherEM(2, start="cold").fit(np.eye(6))
-
-
-def test_many_rows_never_meet_in_a_table_of_rows_by_rows():
-    """20,000 rows by 20,000 rows would take 3 GB."""
-    import tracemalloc
-
-    labels = np.arange(20_000) % 2
-    Y = np.random.default_rng(0).normal(size=(len(labels), 30))
-    Y[:, :10] += 3 * labels[:, None]
-    pool = pool_of(Y, 2)
-    tracemalloc.start()
-    found = pool.linked_kmeans()
-    assert tracemalloc.get_traced_memory()[1] < 20 * Y.nbytes
-    tracemalloc.stop()
-    assert max(adjusted_rand_score(labels, one) for one in found) > 0.99

@@ -38,7 +38,7 @@ def full_matrices(Y, labels):
     n, sizes, total, _ = group_matrices(Y, labels)
     means = np.array([Y[labels == k].mean(axis=0) for k in range(len(sizes))])
     H = ((means - Y.mean(axis=0)) * np.sqrt(sizes / n)[:, None]).T
-    return Partition(DenseScatter(total, 0.1), H, sizes, total.diagonal() == 0)
+    return Partition(DenseScatter(total, 0.1), H, sizes, total.diagonal() == 0, np.zeros(len(total)))
 
 
 def chosen(Y, labels, weights=None):

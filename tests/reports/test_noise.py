@@ -26,7 +26,7 @@ def mixed():
 
 
 def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
-    model = FisherEM(2, random_state=0).fit(mixed(0.5))
+    model = FisherEM(2, scale="none", random_state=0).fit(mixed(0.5))
     assert model.noise_factors_ == 1
     text = noise_words(model)
     tried = [record["n_factors"] for record in model.noise_choice_]
@@ -38,7 +38,7 @@ def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
 
 
 def test_no_factor_is_told_too(mixed):
-    model = FisherEM(2, random_state=0).fit(mixed(0.0))
+    model = FisherEM(2, scale="none", random_state=0).fit(mixed(0.0))
     assert model.noise_factors_ == 0
     assert re.fullmatch(r"no common factors, chosen by BIC from 0, 1, 2(, \d+)*", noise_words(model))
 
@@ -48,14 +48,14 @@ def test_no_factor_is_told_too(mixed):
     [(0, "no common factors"), (2, "2 common factors, as given"), (11, "any covariance (11 factors), as given")],
 )
 def test_given_factors(mixed, given, words):
-    model = FisherEM(2, noise_factors=given, random_state=0).fit(mixed(0.5))
+    model = FisherEM(2, scale="none", noise_factors=given, random_state=0).fit(mixed(0.5))
     assert noise_words(model) == words
     assert criteria_table(model)["noise_factors"][0] == given
 
 
 def test_a_file_of_an_earlier_version_has_no_factors_and_no_scale(mixed):
-    model = FisherEM(2, noise_factors=0, random_state=0).fit(mixed(0.5))
-    for name in ("noise_factors_", "noise_choice_", "scale_", "scale_choice_"):
+    model = FisherEM(2, scale="none", noise_factors=0, random_state=0).fit(mixed(0.5))
+    for name in ("noise_factors_", "noise_choice_", "scale_", "decisions_"):
         delattr(model, name)
     assert noise_words(model) == "no common factors"
     assert scale_words(model) == ""
@@ -65,12 +65,10 @@ def test_a_file_of_an_earlier_version_has_no_factors_and_no_scale(mixed):
 def test_the_scaling_is_told_with_what_was_tried(mixed, tmp_path):
     X = mixed(0.0) * np.geomspace(1, 1000, 12)
     model = SparseFisherEM(2, scale="auto", random_state=0).fit(X)
-    raw, standardised = model.scale_choice_
     text = scale_words(model)
     assert model.scale_ == "standardise"
-    assert text.startswith("columns standardised, chosen: BIC ")
-    assert f"{standardised['bic']:.1f} standardised and {raw['bic']:.1f} raw" in text
-    assert f"agree by {standardised['agreement']:.2f} and {raw['agreement']:.2f}" in text
+    assert text == f"columns standardised: {model.decisions_['reason'][0]}"
+    assert "the columns differ in unit" in text
     shown = summary(model, [f"x{j}" for j in range(12)], tmp_path, None)
     assert (shown["scale"], shown["scale_choice"], shown["noise_choice"]) == ("standardise", text, noise_words(model))
     page = report(model, X, tmp_path / "report.html").read_text(encoding="utf-8")
@@ -80,7 +78,7 @@ def test_the_scaling_is_told_with_what_was_tried(mixed, tmp_path):
 
 def test_a_given_scaling_and_columns_that_are_alike(mixed):
     X = mixed(0.0)
-    assert scale_words(FisherEM(2, random_state=0).fit(X)) == ""
+    assert scale_words(FisherEM(2, scale="none", random_state=0).fit(X)) == ""
     assert scale_words(FisherEM(2, scale="standardise", random_state=0).fit(X)) == "columns standardised"
     alike = FisherEM(2, scale="auto", random_state=0).fit(X / X.std(axis=0))
-    assert scale_words(alike) == "columns as they are: their standard deviations are the same"
+    assert scale_words(alike).startswith("columns as they are: the columns share a unit")

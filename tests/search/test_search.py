@@ -123,7 +123,7 @@ def test_starts_are_shared_between_models(simulated, monkeypatch):
 def test_selection_likelihood_is_that_of_common_means(wine):
     """Against the mixture density written out, with one mean for all groups on the variables not selected."""
     X, _ = wine
-    model = SparseFisherEM(3, means="full", sparsity=0.1, noise_factors=0, random_state=0).fit(X)
+    model = SparseFisherEM(3, scale="none", means="full", sparsity=0.1, noise_factors=0, random_state=0).fit(X)
     search = ModelSearch(
         SparseFisherEM(means="full", sparsity=0.1, random_state=0),
         n_clusters=[3],
@@ -155,7 +155,7 @@ def test_selection_likelihood_in_the_wide_case(means):
     labels = np.arange(40) % 3
     X = rng.normal(size=(40, 60))
     X[:, :6] += 3 * rng.normal(size=(3, 6))[labels]
-    estimator = SparseFisherEM(means=means, sparsity=0.1, random_state=0)
+    estimator = SparseFisherEM(means=means, sparsity=0.1, random_state=0, scale="none")
     search = ModelSearch(estimator, n_clusters=[3], models=["AkB"], n_jobs=1).fit(X)
     r = search.results_
     dense = r[r["sparsity"] == 1]
@@ -364,7 +364,7 @@ def test_simulation_number_of_groups_and_variables(seed):
 def test_selected_likelihood_of_a_dense_fit_is_its_own(wine):
     from fisherem.core.engine.multistart import fit
 
-    model = FisherEM(3, means="full", random_state=0, n_init=1, tol=1e-10, max_iter=500)
+    model = FisherEM(3, scale="none", means="full", random_state=0, n_init=1, tol=1e-10, max_iter=500)
     problem = prepare(wine[0], ridge=1e-3)
     spec = specification(model, 178, 13)
     dense, _ = fit(problem, spec)

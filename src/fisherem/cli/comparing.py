@@ -83,6 +83,7 @@ class _Rows:
 def compare(source, clusters, methods, seconds, scale, output):
     """Fit several methods to the table DATA and put their results side by side, each as it is done."""
     from .._utils.atomic import atomic_file
+    from ..policy.scaling import share_a_unit
     from ..search.comparison import compare as run
     from ..search.comparison import method_names
 
@@ -94,7 +95,8 @@ def compare(source, clusters, methods, seconds, scale, output):
     for note in table.notes:
         if "--missing" in note:
             click.echo(f"note: {note}; methods that take no gaps get the model's imputation", err=True)
-    X, _ = scaled(table, scale)
+    # every method gets the same columns, scaled as our own estimators would
+    X, _ = scaled(table, not share_a_unit(table.X.std().to_numpy()) if scale is None else scale)
     rows = _Rows(names, table.labels is not None)
     try:
         found = run(X, table.labels, names, clusters, seconds=seconds, watch=rows)

@@ -44,8 +44,10 @@ def _treated(table, how: str):
     return Table(X, ids, labels, table.notes, table.path, table.hint)
 
 
-def scaled(table, scale: bool) -> tuple[Any, Any]:
+def scaled(table, scale: bool | None) -> tuple[Any, Any]:
     """(the rows to fit, the fitted StandardScaler or None); a note says what was done."""
+    if scale is None:  # left to the estimator
+        return table.X, None
     if not scale:
         table.notes.append("columns were used as they are (--scale to standardise them)")
         return table.X, None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from .choices import Groups, Model, NameList, Registered, Share, names_at
 from .common import cluster_range, friendly, quiet_warnings
 from .data import open_data, scaled
 from .folders import check_results
-from .options import DENSE, auto_scale_option, fit_options, noise_option, table_options, transformation_option
+from .options import DENSE, fit_options, noise_option, table_options, transformation_option
 from .results import finish
 
 __all__ = ["fit", "search"]
@@ -62,25 +61,22 @@ def _estimator(method: str, **parameters):
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
               help="Model; auto chooses among those with a common noise.")  # fmt: skip
 @noise_option
-@auto_scale_option
 @transformation_option
 @stability_option
 @fit_options
 @friendly
-def fit(source, clusters, sparsity, model, noise_factors, auto_scale, transformation, n_refits, scale, method, n_init,
+def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refits, scale, method, n_init,
         seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report.
 
     Without -k the number of groups is chosen first.
     """
-    if auto_scale and click.get_current_context().get_parameter_source("scale") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--auto-scale tries both: leave out --scale and --no-scale")
     quiet_warnings()
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)
-    X, scaler = (table.X, None) if auto_scale else scaled(table, scale)
+    X, scaler = scaled(table, scale)
     estimator = _estimator(method, sparsity=sparsity, model=model, noise_factors=noise_factors,
-                           scale="auto" if auto_scale else "none", transformation=transformation, n_init=n_init,
+                           scale="auto" if scale is None else "none", transformation=transformation, n_init=n_init,
                            random_state=seed, n_jobs=jobs, memory=memory)  # fmt: skip
     if clusters == "auto":
         found = _number_chosen(estimator, table, X, jobs, quiet, as_json)
@@ -130,7 +126,8 @@ def search(source, clusters, models, criterion, fewest, joint, checkpoint, trans
     table = open_data(source, memory, quiet=quiet)
     X, scaler = scaled(table, scale)
     found = ModelSearch(
-        _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation),
+        _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation,
+                   scale="auto" if scale is None else "none"),
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, fewest_variables=fewest, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
     ).fit(X)  # fmt: skip

@@ -11,7 +11,7 @@ import click
 from .choices import Registered
 
 __all__ = [
-    "DENSE", "Source", "auto_scale_option", "fit_options", "force_option", "json_option", "memory_option",
+    "DENSE", "Source", "fit_options", "force_option", "json_option", "memory_option",
     "noise_option", "quiet_option", "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
@@ -22,11 +22,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 force_option = click.option("--force", is_flag=True, help="Replace the results of another run in the folder.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 scale_option = click.option(
-    "--scale/--no-scale", default=True, show_default=True, help="Standardise the columns first."
-)
-auto_scale_option = click.option(
-    "--auto-scale", is_flag=True,
-    help="Fit raw and standardised columns and keep one: by BIC, unless halves of the rows contradict it.",
+    "--scale/--no-scale", default=None,
+    help="Standardise the columns, or leave them as they are. [default: standardise them unless they share a unit]",
 )  # fmt: skip
 
 

@@ -98,10 +98,9 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         Factors that the noise of all groups has in common (size, brightness, batch), beside a spherical rest: 0 is the
         paper's model, p - 1 or more any covariance. "auto" takes as many as BIC asks for, once the groups are known
         (none with means="full").
-    scale : {"none", "standardise", "auto"}, default="none"
-        Divide the columns by their standard deviations. "auto" fits raw and standardised columns and keeps the
-        more likely one by BIC, which the Jacobian of the scales makes comparable, unless groups come back clearly less
-        often on halves of the rows. The fitted estimator takes raw rows in any case.
+    scale : {"auto", "standardise", "none"}, default="auto"
+        Whether the columns are divided by their standard deviations. "auto" leaves columns that share a unit as they
+        are, and standardises others; `decisions_` says which and why.
     transformation : {"none", "power"}, default="none"
         Bend skewed columns: "power" estimates an exponent per column (Yeo and Johnson) within the groups, in turn
         with the groups, and BIC decides whether a column is bent at all. Likelihoods and criteria are those of the rows
@@ -141,8 +140,6 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     scales_ : ndarray of shape (p,)
         What the columns were divided by: 1, or their standard deviations. Values whose squares a double cannot hold
         (about 1e150 and more, 1e-150 and less) are first divided by one power of two, which is in here, too.
-    scale_choice_ : list of dict
-        With scale="auto" a record per scaling: agreement of halves, BIC, whether it was kept. Otherwise empty.
     scale_warning_ : str
         With scale="none" which columns are ten times as large as the median column or more; "" if none is.
     exponents_ : ndarray of shape (p,)
@@ -175,6 +172,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         Whether the stopping rule was met.
     stop_reason_ : str
         The rule that was met, or "cycle", "max_iter" or which group collapsed.
+    decisions_ : DataFrame
+        A row per automatic decision, in their order: decision, choice, alternatives (what else was tried), reason.
     history_ : list of dict
         A record per iteration: log-likelihood, Fisher's criterion, selected variables, events.
     starts_ : list of dict
@@ -214,7 +213,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         memory=DEFAULT_MEMORY,
         means="latent",
         noise_factors="auto",
-        scale="none",
+        scale="auto",
         transformation="none",
     ):
         self.n_clusters = n_clusters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,15 +17,22 @@ from ..core.engine.multistart import Specification
 from ..core.engine.stopping import StopKind
 from ..core.missing.iteration import exact
 from ..model.criteria import CRITERIA, bic
-from ..model.dlm import AUTO
-from ..policy.column_scales import large_columns_text, warn_of_large_columns
 from ..policy.criterion import Partition
-from ..policy.default_fit import settled_fit
+from ..policy.decisions import Decision, decisions_table
+from ..policy.default_fit import default_fit
 from ..policy.missing import NO_POWERS, check_gaps, completed, log_jacobian
 from ..policy.model import Chosen
 from ..policy.powers import Powers, total_log_slope
 from ..policy.roles import roles_table
-from ..policy.scaling import agreement_of_halves, same_scale, standard_deviations, standardised_is_better
+from ..policy.scaling import (
+    RAW,
+    SCALES,
+    STANDARDISE,
+    large_columns_text,
+    scaling,
+    standard_deviations,
+    warn_of_large_columns,
+)
 from ..tables.checking import check_clusters
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
@@ -35,8 +42,7 @@ __all__ = [
     "scaled_rows", "specification", "warn_of_constant_columns", "warn_of_empty_groups", "warn_unless_converged",
 ]  # fmt: skip
 
-RAW, STANDARDISE, POWER = "none", "standardise", "power"
-SCALES = (RAW, STANDARDISE, AUTO)
+POWER = "power"
 TRANSFORMATIONS = (RAW, POWER)
 # Exponents and groups are estimated in turn so many times; on ten tables they had settled after two to four.
 _ROUNDS = 5
@@ -61,7 +67,6 @@ class Fitted:
     problem: Problem
     chosen: Chosen
     scales: np.ndarray | None = None  # p, what the columns were divided by; None: nothing
-    choice: list[dict] = field(default_factory=list)  # a record per scaling that was tried, for scale="auto"
     powers: Powers | None = None  # how the columns were bent before that; None: not at all
     log_slope: float = 0.0  # what bending adds to the log-likelihood of the rows as they were given
 
@@ -115,27 +120,27 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
 
 
 def _fit_scaled(estimator, table, weights, prior) -> Fitted:
-    """Fit to the columns as they are, standardised, or whichever is better."""
+    """Fit to the columns as they are, or standardised."""
     spec = specification(estimator, *table.shape)
-
-    def prepared(scales: np.ndarray | None) -> Problem:
-        return _prepared(rescaled(table, scales), weights, estimator, estimator.n_jobs, prior)
-
-    raw = prepared(None)
+    raw = _prepared(table, weights, estimator, estimator.n_jobs, prior)
     with raw.rows.closed_on_error():
         warn_of_constant_columns(raw, getattr(estimator, "feature_names_in_", None))
         if estimator.scale == RAW:
             warn_of_large_columns(raw, getattr(estimator, "feature_names_in_", None))
-        if estimator.scale == RAW or (estimator.scale == AUTO and same_scale(raw)):
-            return Fitted(*settled_fit(raw, spec, estimator))
-        scales = standard_deviations(raw) * raw.unit
-        equal = prepared(scales)
-        with equal.rows.closed_on_error():
-            standardised = Fitted(*settled_fit(equal, spec, estimator), scales)
-        if estimator.scale == STANDARDISE:
-            raw.rows.close()
-            return standardised
-        return _better_scale(Fitted(*settled_fit(raw, spec, estimator)), standardised, spec)
+        problem, scales, decision = _scaled(raw, estimator, table, weights, estimator.n_jobs, prior)
+    with problem.rows.closed_on_error():
+        fitted, chosen = default_fit(problem, spec, estimator)
+    return Fitted(fitted, replace(chosen, decisions=[decision, *chosen.decisions]), scales)
+
+
+def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Problem, np.ndarray | None, Decision]:
+    """(prepared rows, what their columns were divided by or None, why)."""
+    done, decision = scaling(raw, estimator.scale)
+    if done == RAW:
+        return raw, None, decision
+    scales = standard_deviations(raw) * raw.unit
+    raw.rows.close()
+    return _prepared(rescaled(table, scales), weights, estimator, n_jobs, prior), scales, decision
 
 
 def _fit_bent(estimator, table, weights, prior) -> Fitted:
@@ -181,11 +186,6 @@ def _some_rows(estimator, table, weights) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem, np.ndarray | None]:
     """(prepared rows, what their columns were divided by or None) for a grid search, which fits one scaling."""
-    if estimator.scale == AUTO:
-        raise ValueError(
-            "scale='auto' compares fits of one number of groups: for a search by bic, icl or aic give 'none' or "
-            "'standardise'"
-        )
     if estimator.transformation == POWER:
         raise ValueError(
             "transformation='power' estimates exponents for one number of groups: a search by bic, icl or aic takes "
@@ -194,11 +194,8 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
     if has_gaps(table):
         check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
     raw = _prepared(table, weights, estimator, n_jobs, prior)
-    if estimator.scale == RAW:
-        return exact(raw), None
-    scales = standard_deviations(raw) * raw.unit
-    raw.rows.close()
-    return exact(_prepared(rescaled(table, scales), weights, estimator, n_jobs, prior)), scales
+    problem, scales, _ = _scaled(raw, estimator, table, weights, n_jobs, prior)
+    return exact(problem), scales
 
 
 def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
@@ -206,19 +203,6 @@ def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
     if has_gaps(rows):
         return completed(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
     return prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
-
-
-def _better_scale(raw: Fitted, standardised: Fitted, spec: Specification) -> Fitted:
-    """One of two fits, with a record of both."""
-    records = []
-    for name, fitted in ((RAW, raw), (STANDARDISE, standardised)):
-        rng = check_random_state(spec.random_state if isinstance(spec.random_state, (int, np.integer)) else 0)
-        agreement = 1.0 if spec.n_clusters == 1 else agreement_of_halves(fitted.problem, spec.n_clusters, rng)
-        records.append({"scale": name, "agreement": agreement, "bic": fitted.bic})
-    kept = int(standardised_is_better(*records))
-    records = [record | {"kept": i == kept} for i, record in enumerate(records)]
-    (raw if kept else standardised).problem.rows.close()
-    return replace((raw, standardised)[kept], choice=records)
 
 
 def warn_of_constant_columns(problem: Problem, names) -> None:
@@ -275,7 +259,6 @@ def adopt(estimator, fitted: Fitted):
     density, sparse = solution.density, solution.axes.sparse
     K = len(density.proportions)
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
-    estimator.scale_choice_ = fitted.choice
     names = getattr(estimator, "feature_names_in_", None)
     estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
@@ -315,6 +298,9 @@ def adopt(estimator, fitted: Fitted):
         setattr(estimator, f"{name}_", value)
     if sparse is not None:
         estimator.roles_ = roles_table(partition, support, _names(estimator, problem.p))
+    if chosen.fewest is not None:
+        estimator.minimal_support_ = np.isin(np.arange(problem.p), chosen.fewest)
+    estimator.decisions_ = decisions_table(chosen.decisions)
     estimator.history_ = fit.history
     estimator.n_iter_ = fit.n_iter
     estimator.converged_ = fit.converged

@@ -52,6 +52,9 @@ class SparseFisherEM(FisherEM):
     ----------
     sparse_loadings_ : ndarray of shape (p, d)
         The loadings before they are made orthonormal: their zeros are what the criteria count.
+    minimal_support_ : ndarray of shape (p,), bool
+        With sparsity="auto" the fewest variables that C(K, S) names for these groups. `support_` has more where those
+        few make other groups.
     roles_ : DataFrame
         A row per variable: its role (selected; redundant: it differs between the groups, but the selected ones explain
         how; missed: it differs beyond that; noise), its gain in nats, its gain alone, its Fisher's criterion, its
@@ -99,7 +102,7 @@ class SparseFisherEM(FisherEM):
         memory=DEFAULT_MEMORY,
         means="latent",
         noise_factors="auto",
-        scale="none",
+        scale="auto",
         transformation="none",
         method="two-step",
         sparsity="auto",

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
-from ..policy.column_scales import LARGE_COLUMNS
+from ..policy.scaling import LARGE_COLUMNS, RAW
 from ..rows.threads import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
 from ..search.search_parameters import VERDICT
@@ -232,6 +232,7 @@ def _search(n_clusters, model, method, sparsity, criterion, progress, settings) 
 
 
 def _estimator(method, *, sparsity, **settings) -> FisherEM:
+    settings = {"scale": RAW} | settings  # bands share a unit
     return FisherEM(**settings) if method is None else SparseFisherEM(method=method, sparsity=sparsity, **settings)
 
 

@@ -22,7 +22,7 @@ from .criterion import Partition, judge
 from .forward_backward import relevant, select
 from .latent_model import roomy_model
 
-__all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "fit_subset", "round_of"]
+__all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
@@ -99,7 +99,8 @@ def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> 
     return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]
 
 
-def _candidate(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
+def candidate_of(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
+    """A fit on some of the variables as a candidate; None if a group has no rows."""
     labels = problem.rows.gather(fit.states, "labels")
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
     if (partition.sizes <= 0).any():
@@ -208,7 +209,7 @@ def round_of(some: Sequence[Rounds]) -> None:
         return
     problem, spec = some[0].problem, some[0].spec
     for (one, wanted), fit in zip(pairs, fit_subsets(problem, spec, [w for _, w in pairs]), strict=True):
-        found = None if fit is None else _candidate(problem, spec, fit, wanted.support, wanted.model)
+        found = None if fit is None else candidate_of(problem, spec, fit, wanted.support, wanted.model)
         one.ended = found is None
         if found is not None:
             one.take(found)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,9 +27,13 @@ from ..core.data.problem import Problem
 from ..core.data.scatter import Scatter
 from ..core.dlm.ridge_and_axes import Groups
 from ..core.missing.completion import complete_with
+from ..core.starts.partitions import distinct_rows
 from ..model.criteria import CRITERIA, Criterion
+from ..rows.base import Rows
+from .scores import spacing_floors
+from .thresholds import THRESHOLDS
 
-__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
+__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios", "value_floors"]
 
 # Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
 # each other.
@@ -43,6 +48,7 @@ class Partition:
     H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
     sizes: np.ndarray  # n_k (K)
     constant: np.ndarray  # bool p: columns without variation
+    floors: np.ndarray  # p: `value_floors`
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Partition:
@@ -53,12 +59,18 @@ class Partition:
             states = problem.start_states(posteriors.T, len(posteriors))
         groups = Groups.of(problem, states)
         H = problem.scatter.to_variables(groups.between(problem).H)
-        return cls(problem.scatter, H, groups.weights, problem.constant)
+        return cls(problem.scatter, H, groups.weights, problem.constant, value_floors(problem))
 
     @classmethod
     def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:
         """The groups of labels 0 ... K-1 (n)."""
         return cls.of(problem, problem.start_states(labels, n_clusters))
+
+    def block(self, support: np.ndarray) -> np.ndarray:
+        """T of some variables (indices), with what the spacing of their values adds to the variances."""
+        block = self.scatter.block(support)
+        block[np.diag_indices(len(block))] *= 1 + self.floors[support]
+        return block
 
     @property
     def n(self) -> float:
@@ -82,7 +94,7 @@ class Partition:
         """
         if rank >= self.n_clusters - 1 or not len(support):
             return np.eye(self.n_clusters)
-        return eigen(self.scatter.block(support), self.H[support])[1][:, :rank]
+        return eigen(self.block(support), self.H[support])[1][:, :rank]
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,29 @@ class Judged:
 
     value: float
     rank: int
+
+
+# Rows that the spacing of a column's values is seen on.
+_FLOOR_ROWS = 1000
+_FLOORS: WeakKeyDictionary[Rows, np.ndarray] = WeakKeyDictionary()
+
+
+def value_floors(problem: Problem) -> np.ndarray:
+    """What the spacing of their values adds to the variances of the columns, as a share of them (p).
+
+    0 for columns of many values. Without it a yes/no column with one value in a group would explain that group without
+    end. Rows that are not in memory are not asked.
+    """
+    given = problem.given
+    if given not in _FLOORS:
+        floors = np.zeros(given.p)
+        if given.portable:
+            # equal rows count once, so that weights and repetitions mean the same
+            rows = np.sort(distinct_rows(given, given.weights)[0])
+            some = rows[np.unique(np.linspace(0, len(rows) - 1, _FLOOR_ROWS).astype(int))]
+            floors = spacing_floors(np.asarray(given.take(some), float))
+        _FLOORS[given] = np.where(floors > THRESHOLDS.few_valued, floors, 0.0)
+    return _FLOORS[given]
 
 
 def price(n: float, p: int, rank: int, m: int) -> float:
@@ -112,7 +147,7 @@ def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ratios(partition: Partition, support: np.ndarray) -> np.ndarray:
     """lambda_j of the variables in `support` (indices): at most K - 1, largest first."""
     most = min(partition.n_clusters - 1, len(support))
-    return eigen(partition.scatter.block(support), partition.H[support])[0][:most]
+    return eigen(partition.block(support), partition.H[support])[0][:most]
 
 
 def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None = None) -> Judged:

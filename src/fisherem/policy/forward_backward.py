@@ -19,7 +19,6 @@ _LEAST_OWN_VARIANCE = 1e-3
 _ROUNDING = 1e-9
 # S has at most this share of the rows left after the groups' means: more variables than that overfit any partition.
 _ROWS_PER_VARIABLE = 4
-_MOST_STEPS = 1000
 
 
 class _Conditional:
@@ -32,6 +31,11 @@ class _Conditional:
     def explains(self, j: int) -> bool:
         """Whether nothing is left of variable j given S: conditioning on it as well would divide by rounding errors."""
         return bool(self.given[j] <= _ROUNDING * self.diagonal[j])
+
+    def cut(self, kept: int) -> None:
+        """Condition on the first variables alone, those of the first `kept` columns of the factor."""
+        self.factor = self.factor[:, :kept]
+        self.given = np.maximum(self.diagonal - (self.factor**2).sum(axis=1), 0)
 
     def sweep(self, j: int, column: np.ndarray) -> None:
         """Condition on variable j, whose column (p) of the matrix is given."""
@@ -48,7 +52,9 @@ class Selector:
         self.partition = partition
         self.rank = min(directions.shape[1], partition.n_clusters - 1)
         self.between = partition.H @ directions  # p x r: what the group means explain
-        self.total = np.maximum(partition.scatter.variances(), 0)
+        own = np.maximum(partition.scatter.variances(), 0)
+        self._spacing = own * partition.floors  # added to both variances of a column of few values
+        self.total = own + self._spacing
         # a variable with one value in each group tells them apart at once: its gain is large, and must be finite
         self.within = np.maximum(self.total - (self.between**2).sum(axis=1), _ROUNDING * self.total)
         usable = ~partition.constant & (self.total > 0)
@@ -60,16 +66,28 @@ class Selector:
     def reset(self, support: list[int]) -> None:
         """Begin with these variables."""
         self.support: list[int] = []
+        self._swept: list[int] = []  # how many columns the factors had before each variable
         self._all, self._groups = _Conditional(self.total), _Conditional(self.within)
         for j in support:
+            self.add(j)
+
+    def drop(self, place: int) -> None:
+        """Leave out the variable at a place of S: those after it are conditioned on again, those before it are not."""
+        later, kept = self.support[place + 1 :], self._swept[place]
+        self.support, self._swept = self.support[:place], self._swept[:place]
+        self._all.cut(kept)
+        self._groups.cut(kept)
+        for j in later:
             self.add(j)
 
     def add(self, j: int) -> None:
         """Take variable j into S."""
         self.support.append(int(j))
+        self._swept.append(self._all.factor.shape[1])
         if self._all.explains(j) or self._groups.explains(j):
             return
-        column = self.partition.scatter.column(j)
+        column = self.partition.scatter.column(j).copy()
+        column[j] += self._spacing[j]
         self._all.sweep(j, column)
         within = column - self.between @ self.between[j]
         within[j] = self.within[j]  # not below rounding
@@ -101,23 +119,29 @@ class Selector:
     def losses(self) -> np.ndarray:
         """What leaving out each variable of S loses (in the order of `support`), before any price."""
         chosen = np.array(self.support, int)
-        total = self.partition.scatter.block(chosen)
+        total = self.partition.block(chosen)
         within = total - self.between[chosen] @ self.between[chosen].T
         return self.partition.n / 2 * (_log_own(total) - _log_own(within))
 
     def run(self, start: list[int] | None = None) -> np.ndarray:
         """Forward and backward from a subset until neither gains: the indices of S, at least one, ascending."""
         self.reset(list(start or []))
-        for _ in range(_MOST_STEPS):
+        seen: set[frozenset[int]] = set()
+        # rounding can make a variable worth adding and worth leaving out: S must not go in a circle
+        while (here := frozenset(self.support)) not in seen:
+            seen.add(here)
             self._drop()
-            if len(self.support) >= self.most:
-                break
+            self._grow()
+        return np.sort(np.array(self.support, int))
+
+    def _grow(self) -> None:
+        """Add variables while the best of them gains more than it costs."""
+        while len(self.support) < self.most:
             gains = self.gains()
             best = int(gains.argmax())
             if not np.isfinite(gains[best]) or (gains[best] <= 0 and self.support):
-                break
+                return
             self.add(best)
-        return np.sort(np.array(self.support, int))
 
     def _drop(self) -> None:
         """Leave out variables that cost more than they lose, the least one first."""
@@ -126,7 +150,7 @@ class Selector:
             worst = int(losses.argmin())
             if losses[worst] >= 0:
                 return
-            self.reset(self.support[:worst] + self.support[worst + 1 :])
+            self.drop(worst)
 
 
 def _log_own(matrix: np.ndarray) -> np.ndarray:

@@ -18,16 +18,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily
 from ..core.dlm.ridge_and_axes import Groups, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
-from ..core.starts.partitions import is_large
 from ..model.dlm import MODELS
-from .model import Chosen, sample_problem
+from .model import Chosen
 
 __all__ = ["COMPACT", "fit_latent", "roomy_model"]
 
@@ -50,21 +48,7 @@ def fit_latent(problem: Problem, spec: Specification) -> Chosen:
     if spec.n_clusters == 1:
         fit, records = _fit(problem, spec, starting_points(problem, spec))
         return Chosen(fit, records, MODELS[COMPACT], [_kept("one group")])
-    if isinstance(spec.init, str) and is_large(problem):
-        chosen = _chosen_on_sample(problem, spec)
-    else:
-        chosen = _choose(problem, spec, starting_points(problem, spec))
-    return _go_on(problem, spec, chosen)
-
-
-def _go_on(problem: Problem, spec: Specification, chosen: Chosen) -> Chosen:
-    """The family's other phases with the model and the axes that were chosen: sparse axes from the dense fit."""
-    d = chosen.fit.solution.axes.d
-    for phase in _family(spec, model=chosen.model, d=d).phases()[1:]:
-        with problem.rows.threads():
-            fit, records = best_of(problem, [chosen.fit], spec, phase)
-        chosen = replace(chosen, fit=fit, starts=chosen.starts + records)
-    return chosen
+    return _choose(problem, spec, starting_points(problem, spec))
 
 
 def _kept(reason: str, model: str = COMPACT) -> dict:
@@ -143,16 +127,3 @@ def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
         return [_kept("no other model could be fitted")]
     best = max(records, key=lambda record: record["value"])
     return [record | {"kept": record is best, "reason": "value" if record is best else ""} for record in records]
-
-
-def _chosen_on_sample(problem: Problem, spec: Specification) -> Chosen:
-    """Large data: axes and model as some of the rows choose them, then one fit on all."""
-    small = sample_problem(problem, check_random_state(spec.random_state))
-    try:
-        chosen = _choose(small, spec, starting_points(small, spec))
-    except FitError:
-        fit, records = _fit(problem, spec, starting_points(problem, spec))
-        return Chosen(fit, records, MODELS[COMPACT], [_kept("no model could be fitted to a sample")])
-    d = chosen.fit.solution.axes.d
-    fit, records = _fit(problem, spec, starting_points(problem, spec), chosen.model.name, d)
-    return replace(chosen, fit=fit, starts=records)

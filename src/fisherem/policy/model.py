@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..core.data.problem import Problem, prepare
 from ..core.data.sampling import SAMPLE_ROWS, one_sample
@@ -21,9 +20,9 @@ from ..core.dlm.projection import NoiseMoments, noise_moments
 from ..core.engine import multistart
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import FitError, Specification
-from ..core.starts.partitions import is_large
 from ..model.criteria import bic
 from ..model.dlm import DLM
+from .decisions import Decision
 
 __all__ = ["Chosen", "dispersion", "fit_best", "sample_problem", "separation"]
 
@@ -37,11 +36,9 @@ _NO_NOISE = 1e-12
 _LEAST_GAIN = 0.01
 # With fewer rows per variable Fisher's criterion says little: that of a random partition is (K - 1) p / n already.
 _LEAST_ROWS_PER_VARIABLE = 2
-# On large data the choice is made on a sample: as many rows per variable as on the tables the rule was tried on, and a
-# few starts.
+# On large data the choice is made on a sample: as many rows per variable as on the tables the rules were tried on.
 _SAMPLE_ROWS_PER_VARIABLE = 8
 _LEAST_SAMPLE_ROWS = 2_000
-_SAMPLE_STARTS = 3
 
 
 @dataclass
@@ -53,6 +50,8 @@ class Chosen:
     model: DLM
     candidates: list[dict]
     noise: list[dict] = field(default_factory=list)  # a record per number of factors of the noise that was tried
+    decisions: list[Decision] = field(default_factory=list)
+    fewest: np.ndarray | None = None  # indices of the fewest variables that C(K, S) names; None: no choice was made
 
 
 def separation(problem: Problem, fit: Fit) -> float:
@@ -84,10 +83,7 @@ def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
     if spec.n_clusters == 1 or problem.weight < _LEAST_ROWS_PER_VARIABLE * problem.p:
         why = "one group" if spec.n_clusters == 1 else f"fewer than {_LEAST_ROWS_PER_VARIABLE} rows per variable"
         return replace(_fit_one(problem, spec, models[0]), candidates=[_kept(models[0], why)])
-    if not (isinstance(spec.init, str) and is_large(problem)):
-        return _fit_all(problem, spec, models)
-    model, records = _on_sample(problem, spec, models)
-    return replace(_fit_one(problem, spec, model), candidates=records)
+    return _fit_all(problem, spec, models)
 
 
 def _with_model(spec: Specification, model: DLM) -> Specification:
@@ -107,16 +103,6 @@ def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
     size = min(SAMPLE_ROWS, max(_LEAST_SAMPLE_ROWS, _SAMPLE_ROWS_PER_VARIABLE * problem.p))
     scatter = problem.scatter
     return prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
-
-
-def _on_sample(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> tuple[DLM, list[dict]]:
-    """The model that some of the rows, and a few starts, would choose."""
-    small = sample_problem(problem, check_random_state(spec.random_state))
-    try:
-        chosen = _fit_all(small, replace(spec, n_init=min(spec.n_init, _SAMPLE_STARTS)), models)
-    except FitError:  # the sample lacks what the rows have
-        return models[0], [_kept(models[0], "no model could be fitted to a sample")]
-    return chosen.model, chosen.candidates
 
 
 def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> Chosen:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._utils.agreement import adjusted_rand
 from ..core.data.noise_metric import factor_numbers, factor_values, fewest_factors
@@ -25,11 +24,11 @@ from ..core.dlm.ridge_and_axes import Groups, noise_covariance
 from ..core.engine.family import Phase
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, continue_from
-from ..core.starts.partitions import distinct_rows, is_large
+from ..core.starts.partitions import distinct_rows
 from ..model.criteria import bic
 from .criterion import Partition, judge
 from .forward_backward import select
-from .model import Chosen, sample_problem
+from .model import Chosen
 
 __all__ = ["MOST_FULL", "NOISE_AUTO", "factor_numbers", "fit_with_factors", "with_factors"]
 
@@ -47,11 +46,9 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     if isinstance(noise, str):
         if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
             return chosen
-        noise, records = _choice(problem, spec, chosen)
-        chosen = replace(chosen, noise=records)
+        noise, records = _compare(problem, spec, chosen)
         fits = {record["n_factors"]: record.pop("fit") for record in records if "fit" in record}
-        if fits:  # of these rows, not of a sample
-            return replace(chosen, fit=fits[noise])
+        return replace(chosen, noise=records, fit=fits[noise])
     if noise == 0:
         return chosen
     fit = fit_with_factors(problem, spec, chosen, chosen.fit, int(noise))
@@ -91,21 +88,6 @@ def fit_with_factors(
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole and not (refused is not None and refused(fit)) else None
-
-
-def _choice(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:
-    """(number of factors, a record of each number that was tried); on a sample of large data."""
-    if not is_large(problem) or problem.rows is not problem.given:
-        return _compare(problem, spec, chosen)
-    small = sample_problem(problem, check_random_state(spec.random_state))
-    moved = replace(chosen.fit, solution=chosen.fit.solution.moved(-small.centre), states=[], history=[])
-    start = fit_with_factors(small, spec, replace(chosen, fit=moved), moved, 0)
-    if start is None:
-        return 0, [{"n_factors": 0, "kept": True, "reason": "the groups are not those of a sample"}]
-    m, records = _compare(small, spec, replace(chosen, fit=start))
-    for record in records:
-        record.pop("fit", None)
-    return m, records
 
 
 def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int, list[dict]]:

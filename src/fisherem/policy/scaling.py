@@ -1,31 +1,30 @@
-"""scale="auto": raw or standardised columns, by what comes back on other rows, and by the likelihood.
+"""Whether columns are divided by their standard deviations: not where they share a unit.
 
-Dividing the columns by their standard deviations multiplies every density by the product of these: with that Jacobian
-the likelihoods of raw and standardised columns are of the same rows, and BIC compares them (the p standard deviations
-count as parameters). Where margins are not Gaussian it prefers whatever evens them out, groups or not. So a second
-judge is asked: k-means is fitted to halves of the rows, both halves' centres label all rows, and groups that come back
-agree. BIC decides unless the halves clearly contradict it; then the columns stay as they are.
+Columns that share a unit (pixels, bands, the same measurement on many probes) have standard deviations of one size, and
+those that vary more are meant to count for more. In a table of different units the largest column would decide alone.
 """
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 
-from .._utils.agreement import adjusted_rand
+from .._utils.wording import column_name, listed
 from ..core.data.problem import Problem
-from ..core.data.sampling import one_sample
-from ..rows.threads import one_blas_thread
-from ..solvers.kmeans_runs import best_kmeans
+from .decisions import Decision
+from .thresholds import THRESHOLDS
 
-__all__ = ["agreement_of_halves", "same_scale", "standard_deviations", "standardised_is_better"]
+__all__ = [
+    "LARGE_COLUMNS", "RAW", "SCALES", "STANDARDISE", "large_columns_text", "over_median", "scaling", "share_a_unit",
+    "standard_deviations", "warn_of_large_columns",
+]  # fmt: skip
 
-# Halves that agree better by more than this (adjusted Rand index) contradict BIC. Of nine tables they did so on three
-# (digits, glass, usps358), where the raw columns have the better labels each time.
-_CLEAR = 0.1
-# Rows, splits and k-means runs that the agreement is seen on.
-_ROWS, _SPLITS, _RUNS = 4_000, 6, 3
-# Standard deviations within this of each other are those of standardised columns.
-_EQUAL = 1.05
+RAW, STANDARDISE, AUTO = "none", "standardise", "auto"
+SCALES = (AUTO, STANDARDISE, RAW)
+# How the warning of large columns begins: for those who have said it already.
+LARGE_COLUMNS = "without scaling"
 
 
 def standard_deviations(problem: Problem) -> np.ndarray:
@@ -34,29 +33,57 @@ def standard_deviations(problem: Problem) -> np.ndarray:
     return np.where(problem.constant | (variances <= 0), 1.0, np.sqrt(variances))
 
 
-def same_scale(problem: Problem) -> bool:
-    """Whether the columns that vary have the same standard deviation already."""
-    scales = standard_deviations(problem)[~problem.constant]
-    return bool(scales.max() <= _EQUAL * scales.min())
+def _ratios(problem: Problem) -> np.ndarray:
+    """The standard deviations of the columns over the median of those that vary (p); 0 for constant ones."""
+    return over_median(np.where(problem.constant, 0.0, standard_deviations(problem)))
 
 
-def agreement_of_halves(problem: Problem, n_clusters: int, rng: np.random.RandomState) -> float:
-    """The mean agreement of the labels that k-means on either half of the rows gives to all of them."""
-    Z = one_sample(problem, rng, _ROWS)
-    if len(Z) // 2 <= n_clusters:
-        return 1.0  # too few rows to contradict anything
-    found = []
-    with one_blas_thread():
-        for _ in range(_SPLITS):
-            order = rng.permutation(len(Z))
-            halves = (order[: len(Z) // 2], order[len(Z) // 2 :])
-            seed = int(rng.randint(np.iinfo(np.int32).max))
-            labels = [best_kmeans(Z[half], n_clusters, _RUNS, seed).predict(Z) for half in halves]
-            found.append(adjusted_rand(*labels))
-    return float(np.mean(found))
+def over_median(deviations: np.ndarray) -> np.ndarray:
+    """Standard deviations (p) over the median of those that are not 0."""
+    varying = deviations[deviations > 0]
+    return deviations / np.median(varying) if len(varying) else np.zeros(len(deviations))
 
 
-def standardised_is_better(raw: dict, standardised: dict) -> bool:
-    """Whether standardised columns are to be kept, by the records (agreement, bic) of both."""
-    likelier = standardised["bic"] > raw["bic"]
-    return likelier and standardised["agreement"] >= raw["agreement"] - _CLEAR
+def share_a_unit(deviations: np.ndarray) -> bool:
+    """Whether columns with these standard deviations (p) are likely to be measured in one unit.
+
+    Of p columns in one unit the largest deviation is the larger, the more there are: that of p log-normal draws.
+    """
+    varying = deviations[deviations > 0]
+    if not len(varying):
+        return True
+    largest = np.exp(THRESHOLDS.unit_spread * np.sqrt(2 * np.log(max(len(varying), 2))))
+    low, high = np.quantile(varying, [0.25, 0.75])
+    return bool(over_median(varying).max() <= largest and high <= THRESHOLDS.unit_quartiles * low)
+
+
+def scaling(problem: Problem, wanted: str) -> tuple[str, Decision]:
+    """("none" or "standardise", why) for columns as they were given and what the user asked for."""
+    if wanted != AUTO:
+        return wanted, Decision("scaling", wanted, "", "as given")
+    done = RAW if share_a_unit(np.where(problem.constant, 0.0, standard_deviations(problem))) else STANDARDISE
+    how = "the columns share a unit" if done == RAW else "the columns differ in unit"
+    ratio = f"{_ratios(problem).max():.3g}"
+    return done, Decision("scaling", done, "", f"{how}: the largest standard deviation is {ratio} times the median one")
+
+
+def large_columns_text(problem: Problem, names: Any) -> str:
+    """Which columns dominate rows that were not scaled, and what to do; "" if none does."""
+    ratios = _ratios(problem)
+    columns = np.flatnonzero(ratios >= THRESHOLDS.dominates)
+    if not len(columns):
+        return ""
+    shown = listed(column_name(int(j)) if names is None else names[j] for j in columns)
+    times = float(ratios.max())
+    one, ratio = len(columns) == 1, f"{times:,.0f}" if times < 1e6 else f"{times:.1e}"
+    whose = f"column {shown} has a standard deviation" if one else f"columns {shown} have standard deviations up to"
+    return (
+        f"{LARGE_COLUMNS}, the largest columns dominate the groups: {whose} {ratio} times the median column's; give "
+        "scale='auto' or scale='standardise' (on the command line leave out --no-scale)"
+    )
+
+
+def warn_of_large_columns(problem: Problem, names: Any) -> None:
+    """Warn where columns dominate a fit that scales nothing."""
+    if text := large_columns_text(problem, names):
+        warnings.warn(text, stacklevel=5)

@@ -30,8 +30,8 @@ from ..estimators.fitting import Fitted, adopt, scaled_rows, warn_of_constant_co
 from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
-from ..policy.column_scales import warn_of_large_columns
 from ..policy.model import Chosen
+from ..policy.scaling import warn_of_large_columns
 from ..tables.checking import check_clusters, check_table, check_weights, open_rows
 from .factor_search import is_factor_search, search_factors
 from .grid import DENSE, Outcome, columns

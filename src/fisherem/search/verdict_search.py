@@ -17,7 +17,6 @@ from ..core.data.problem import Problem
 from ..core.engine.checkpoints import Store, fingerprint
 from ..core.engine.multistart import FitError
 from ..estimators.fitting import POWER, RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
-from ..policy.column_scales import LARGE_COLUMNS, warn_of_large_columns
 from ..policy.missing import prepared_rows
 from ..policy.number_of_groups.candidates import COLUMNS, POWERS, Data, for_groups
 from ..policy.number_of_groups.evidence import Evidence
@@ -27,6 +26,7 @@ from ..policy.number_of_groups.shortening import shorter
 from ..policy.number_of_groups.verdict import Verdict, decide
 from ..policy.number_of_groups.wording import said
 from ..policy.powers import spiked
+from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.gaps import has_gaps
 
@@ -52,7 +52,8 @@ def search_by_verdict(search, table, weights=None, prior=None):
         if search.estimator.scale == RAW:
             warn_of_large_columns(problem, getattr(search, "feature_names_in_", None))
         seed = _seed(search.estimator.random_state)
-        rows, data = _sample(problem, search.sample_size, seed)
+        scales = standard_deviations(problem) if scaling(problem, search.estimator.scale)[0] != RAW else None
+        rows, data = _sample(problem, search.sample_size, seed, scales)
         plan = _plan(search, len(rows), seed, n_threads(search.n_jobs))
         mark = fingerprint(problem, search._settings() + repr((seed, len(rows)))) if search.checkpoint else ""
         evidence = _gathered(search, plan, data, Store(search.checkpoint, mark))
@@ -73,14 +74,15 @@ def _seed(random_state) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _sample(problem: Problem, size: int, seed: int) -> tuple[np.ndarray, Data]:
-    """(numbers of the rows that the choice is made on, those rows)."""
+def _sample(problem: Problem, size: int, seed: int, scales: np.ndarray | None) -> tuple[np.ndarray, Data]:
+    """(numbers of the rows that the choice is made on, those rows, their columns divided by `scales`)."""
     given = problem.given
     chosen = np.arange(given.n)
     if given.n > size:
         chosen = np.sort(check_random_state(seed).permutation(given.n)[:size])
     weights = None if given.weights is None else np.asarray(given.weights)[chosen]
-    return chosen, prepared_data(given.take(chosen), weights)
+    values = given.take(chosen)
+    return chosen, prepared_data(values if scales is None else values / scales, weights)
 
 
 def _plan(search, n: int, seed: int, jobs: int) -> Plan:

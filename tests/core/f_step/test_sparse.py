@@ -167,7 +167,7 @@ def test_dropped_axes_show_in_the_history(means):
     Y = np.random.default_rng(0).normal(size=(300, 5))
     Y[:, 2] += 6 * labels
     two = {"discriminant": "orthonormal", "n_axes": 2, "ridge": 1e-3}  # as full means have them
-    model = SparseFisherEM(3, model="AkB", means=means, **two, sparsity=0.02, init=labels).fit(Y)
+    model = SparseFisherEM(3, scale="none", model="AkB", means=means, **two, sparsity=0.02, init=labels).fit(Y)
     assert model.history_[-1]["dropped_axes"] == (1,)
     assert model.history_[-1]["n_axes"] == 1
     np.testing.assert_array_equal(model.support_, np.arange(5) == 2)

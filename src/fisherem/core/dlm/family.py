@@ -140,6 +140,16 @@ class DLMFamily(Family):
         shares = s.sparsity[: self.d]  # fewer axes than asked for, where the others carry nothing
         return FStep(self.discriminant, self.d, s.method, shares, s.scale_penalty, s.axis_weights)
 
+    @property
+    def chooses_variables(self) -> bool:
+        """Whether the variables that carry loadings are still to be found."""
+        return self.sparse is not None and self.sparse.sparsity is None
+
+    @property
+    def starts_cold(self) -> bool:
+        """Whether sparse axes are wanted from the start on, without Fisher-EM before them."""
+        return self.sparse is not None and self.sparse.start == "cold"
+
     def dense(self) -> DLMFamily:
         """The same without a penalty."""
         return replace(self, sparse=None)
@@ -154,7 +164,7 @@ class DLMFamily(Family):
         if self.sparse is None:
             return (Phase("dense", self),)
         sparse = Phase("sparse", self)
-        return (sparse,) if self.sparse.start == "cold" else (Phase("dense", self.dense()), sparse)
+        return (sparse,) if self.starts_cold else (Phase("dense", self.dense()), sparse)
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
         """Table 1's count; with sparse axes the effective number of section 3.4; and the factors of the noise."""

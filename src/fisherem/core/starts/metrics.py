@@ -19,8 +19,8 @@ from ..data.sampling import Centres, one_sample
 from .partitions import STARTS, distinct_rows, is_large, pieces, rows_at
 
 __all__ = [
-    "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk_kmeans_starts", "shrunk_partition",
-    "sparse_kmeans_starts", "sparse_partitions",
+    "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk", "shrunk_kmeans_starts",
+    "shrunk_partition", "sparse_kmeans_starts", "sparse_partitions",
 ]  # fmt: skip
 
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
@@ -76,15 +76,15 @@ def shrunk_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.R
 def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
     """Labels (n) of the best k-means run on centred rows Z (n x p) in the shrunk metric."""
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    return best_kmeans(_shrunk(Z), n_clusters, _RUNS, seed).labels
+    return best_kmeans(shrunk(Z), n_clusters, _RUNS, seed).labels
 
 
-def _shrunk(Z: np.ndarray) -> np.ndarray:
-    """Centred rows Z (n x p) times (S + 0.1 v I)^-1/2, up to a rotation."""
+def shrunk(Z: np.ndarray, share: float = _SHRINKAGE) -> np.ndarray:
+    """Centred rows Z (n x p) times (S + share v I)^-1/2, up to a rotation; v is the mean variance."""
     p = Z.shape[1]
     u, singular, _ = np.linalg.svd(coordinates(Z) if Z.size > LARGE else Z, full_matrices=False)
     values = singular**2 / len(Z)
-    return u * (singular / np.sqrt(values + _SHRINKAGE * values.sum() / p))
+    return u * (singular / np.sqrt(values + share * values.sum() / p))
 
 
 def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:

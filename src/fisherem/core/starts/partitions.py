@@ -28,7 +28,7 @@ __all__ = [
 # weight 2 and the same row twice lead to the same start; beyond it the start comes from a sample of rows.
 _EXACT_ELEMENTS = 2**22
 # k-means runs to choose from. On usps358 one run in three ends in the good partition: ten miss it once in fifty times.
-_KMEANS_RUNS = 10
+_KMEANS_RUNS = 20
 # On large data the runs themselves use this many rows, and those that are kept go on from there on the whole sample:
 # which basin a run ends in shows on few rows, and ten runs on all of the sample took two thirds of a whole fit
 # (38,400 x 256, K=5).

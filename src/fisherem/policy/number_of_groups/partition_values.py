@@ -20,9 +20,10 @@ from scipy.special import gammaln
 from ...core.data.problem import prepare
 from ..criterion import Partition, price, ratios
 from ..forward_backward import Selector
+from ..judge import mixture_gain
 from .transforms import TRANSFORMS, Transformed
 
-__all__ = ["PENALTIES", "WITHOUT_SKEW", "Value", "judged", "micl", "mixture_gain", "partition_c", "without_skew"]
+__all__ = ["PENALTIES", "WITHOUT_SKEW", "Value", "judged", "micl", "partition_c", "without_skew"]
 
 PENALTIES = (1, 2)
 # Normal scores flatten groups that one column shows, powers miss outlying rows; BIC's penalty is too small for the best
@@ -30,9 +31,6 @@ PENALTIES = (1, 2)
 WITHOUT_SKEW = ("c1_scores", "c2_scores", "c1_power", "c2_power")
 # Selection and rank are chosen in turns: three rounds settle them on every table that was tried.
 _ROUNDS = 3
-# Iterations of the mixture on the selected columns, from the partition: the likelihood has settled to a nat by then.
-_ITERATIONS = 10
-_TINY = 1e-9
 # The weight of the prior mean in MICL, as Marbac and Sedki (2017) choose it.
 _PRIOR_ROWS = 0.01
 
@@ -100,47 +98,6 @@ def partition_c(columns: Transformed, labels: np.ndarray, weights: np.ndarray, c
         if len(support) and (value := _total(partition, support, c, columns.costs)) > best.value:
             best = Value(value, support)
     return best
-
-
-def mixture_gain(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """BIC of Gaussian groups with a common covariance less BIC of one group, on a few columns (n x m), from labels.
-
-    The means have the rank that is best. A lower bound of the maximum: few iterations from the given partition.
-    """
-    n, m = weights.sum(), values.shape[1]
-    K = int(labels.max()) + 1
-    if K == 1 or not m:
-        return 0.0
-    Z = values - (weights @ values) / n
-    T = (Z.T * weights) @ Z / n
-    T[np.diag_indices(m)] += _TINY
-    one = -n / 2 * np.linalg.slogdet(T)[1]
-    best = -np.inf
-    for rank in range(1, min(K - 1, m) + 1):
-        gain = _mixture(Z, T, labels, weights, rank) - one
-        best = max(best, gain - np.log(n) / 2 * (rank * m + rank * (K - 1 - rank) + K - 1))
-    return float(best)
-
-
-def _mixture(Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, rank: int) -> float:
-    """Log-likelihood of the mixture, up to the part that one group has, too: n m/2 (1 + log 2 pi)."""
-    n, m = weights.sum(), Z.shape[1]
-    P = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
-    for _ in range(_ITERATIONS):
-        sizes = np.maximum(weights @ P, _TINY)
-        shares = sizes / sizes.sum()
-        means = (P * weights[:, None]).T @ Z / sizes[:, None]
-        root = np.linalg.cholesky(T - (means.T * shares) @ means + _TINY * np.eye(m))
-        axes = np.linalg.svd(np.linalg.solve(root, (means * np.sqrt(shares)[:, None]).T), full_matrices=False)[0]
-        inside = axes[:, :rank]
-        means = (root @ inside @ (inside.T @ np.linalg.solve(root, means.T))).T
-        root = np.linalg.cholesky(T - (means.T * shares) @ means + _TINY * np.eye(m))
-        rows, centres = np.linalg.solve(root, Z.T), np.linalg.solve(root, means.T)
-        squares = (rows**2).sum(axis=0)[:, None] - 2 * rows.T @ centres + (centres**2).sum(axis=0)
-        logs = np.log(shares) - squares / 2
-        total = np.logaddexp.reduce(logs, axis=1)
-        P = np.exp(logs - total[:, None])
-    return float(weights @ total - n * np.log(np.diagonal(root)).sum() + n * m / 2)
 
 
 def without_skew(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:

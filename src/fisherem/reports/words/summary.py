@@ -108,18 +108,12 @@ def scale_words(model) -> str:
 
 
 def _scaling_words(model) -> str:
-    done = {"none": "columns as they are", "standardise": "columns standardised"}
-    kept = getattr(model, "scale_", "none")
-    records = {record["scale"]: record for record in getattr(model, "scale_choice_", [])}
-    if not records:
-        automatic = getattr(model, "scale", "none") == "auto"
-        alike = "columns as they are: their standard deviations are the same"
-        return done[kept] if kept != "none" else alike if automatic else ""
-    raw, standardised = records["none"], records["standardise"]
-    return (
-        f"{done[kept]}, chosen: BIC {standardised['bic']:.1f} standardised and {raw['bic']:.1f} raw, "
-        f"halves of the rows agree by {standardised['agreement']:.2f} and {raw['agreement']:.2f}"
-    )
+    done = {"none": "columns as they are", "standardise": "columns standardised"}[getattr(model, "scale_", "none")]
+    decisions = getattr(model, "decisions_", None)  # files of earlier versions have none
+    why = [] if decisions is None else list(decisions["reason"][decisions["decision"] == "scaling"])
+    if getattr(model, "scale", "none") != "auto" or not why:
+        return done if done != "columns as they are" else ""
+    return f"{done}: {why[0]}"
 
 
 def role_counts(model) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""A column ten times as large as the median one is named where nothing is scaled."""
+"""Columns are scaled unless they share a unit; where nothing is to be scaled, a large column is named."""
 
 import warnings
 
@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fisherem import FisherEM, ModelSearch, datasets
+from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.cli import main
 from fisherem.core.data.problem import prepare
-from fisherem.policy.column_scales import large_columns
+from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def table():
 
 
 def quick(**parameters):
-    return FisherEM(2, n_init=1, random_state=0, **parameters)
+    return FisherEM(2, **{"n_init": 1, "random_state": 0, "scale": "none"} | parameters)
 
 
 def test_the_column_and_the_remedy_are_named(table):
@@ -34,7 +34,7 @@ def test_the_column_and_the_remedy_are_named(table):
         quick().fit(table)
     assert len(said) == 1
     assert "scale='auto'" in str(said[0].message)
-    assert "--auto-scale" in str(said[0].message)
+    assert "--no-scale" in str(said[0].message)
     with pytest.warns(UserWarning, match="column 'x3' has"):
         quick().fit(table.to_numpy())
 
@@ -67,30 +67,41 @@ def test_the_command_line_says_it_where_scaling_is_off(table, tmp_path):
     assert "without scaling" not in scaled.output
 
 
-def found(sizes):
+def made(sizes):
     X = np.random.default_rng(1).normal(size=(50, len(sizes)))
-    X = (X - X.mean(axis=0)) / X.std(axis=0) * sizes
-    columns, times = large_columns(prepare(X, ridge="auto"))
-    return columns.tolist(), times
+    return prepare((X - X.mean(axis=0)) / X.std(axis=0) * sizes, ridge="auto")
 
 
 def test_ten_times_the_median_column():
-    assert found([1, 2, 2500, 1])[0] == [2]
-    assert found([1, 2, 30, 2])[1] == pytest.approx(15)
-    assert found([1, 1, 9.9, 1])[0] == []
-    assert found([1, 1, 10.1, 1])[0] == [2]
-    assert found([50, 1, 20, 1, 1])[0] == [0, 2]
-    assert found([1e4, 1e4, 1e4, 1])[0] == []  # most are large: it is one that is small
-    assert found([3000, 0, 1, 1])[0] == [0]  # a constant column is no measure
+    assert large_columns_text(made([1, 1, 9.9, 1]), None) == ""
+    assert "column 'x3' has a standard deviation 15 times" in large_columns_text(made([2, 2, 30, 2]), None)
+    assert "columns 'x1', 'x3' have standard deviations up to 50" in large_columns_text(made([50, 1, 20, 1, 1]), None)
+    assert large_columns_text(made([1e4, 1e4, 1e4, 1]), None) == ""  # most are large: it is one that is small
+    assert "'x1'" in large_columns_text(made([3000, 0, 1, 1]), None)  # a constant column is no measure
 
 
-def test_wide_tables_and_real_ones():
-    X = np.random.default_rng(2).normal(size=(20, 60))
-    X[:, 7] *= 1e5
-    assert large_columns(prepare(X, ridge="auto"))[0].tolist() == [7]
-    wine, iris = (datasets.load(name, as_frame=True)[0] for name in ("wine", "iris"))
-    assert list(wine.columns[large_columns(prepare(wine.to_numpy(), ridge="auto"))[0]]) == ["magnesium", "proline"]
-    assert not len(large_columns(prepare(iris.to_numpy(), ridge="auto"))[0])
+def test_the_more_columns_the_further_the_largest_may_lie():
+    few, many = np.ones(4), np.ones(4000)
+    few[0], many[0] = 3, 3
+    assert not share_a_unit(few)
+    assert share_a_unit(many)
+    assert share_a_unit(np.array([1.0, 1, 1, 0]))  # a constant column says nothing
+    assert not share_a_unit(np.array([1.0, 1, 1, 1, 1, 9, 9, 9]))  # two kinds of columns: the quartiles tell
+
+
+def test_real_tables_in_any_unit():
+    """Python's default is as good on the raw wines as on standardised ones, and says what it did."""
+    X, _ = datasets.load("wine", as_frame=True)
+    raw = SparseFisherEM(3, random_state=0).fit(X)
+    given = SparseFisherEM(3, random_state=0).fit((X - X.mean()) / X.std(ddof=0))
+    np.testing.assert_array_equal(raw.labels_, given.labels_)
+    assert raw.scale_ == "standardise"
+    assert given.scale_ == "none"
+    assert raw.decisions_["reason"][0].startswith(
+        "the columns differ in unit: the largest standard deviation is 388 times"
+    )
+    assert "columns divided by their standard deviations" in str(raw.summary())
+    assert scaling(prepare(datasets.simulate(100, 1.7, random_state=0)[0], ridge="auto"), "auto")[0] == "none"
 
 
 @pytest.mark.filterwarnings("ignore:without scaling")

@@ -1,0 +1,203 @@
+"""The judge of partitions: what groups explain of the rows beyond one group.
+
+The variables that a partition prefers (`forward_backward`) are taken as sinh-arcsinh scores, and a mixture of Gaussian
+groups with a common covariance is fitted to them from the partition. Its gain is
+
+    log-likelihood - that of one group - log n / 2 * (parameters) - what choosing the variables costs      in nats
+
+Overlapping groups count for what they are, unlike under C(K, S), which takes the partition as hard. Skew, tails and a
+few outlying rows gain nothing on scores. The gain is 0 for one group; below 0 it has no opinion. It compares partitions
+of one number of groups. It does not say how many there are: more groups follow any curved shape a little better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.data.problem import Problem
+from ..core.starts.partitions import distinct_rows, rows_at
+from .criterion import Partition, judge, price, value_floors
+from .forward_backward import select
+from .scores import Scores, moments
+from .thresholds import THRESHOLDS
+
+__all__ = ["Gain", "Judge", "mixture_gain"]
+
+# Rows that the gain is seen on: its error is then a few nats, and what decides is hundreds.
+_ROWS = 800
+# Iterations of the mixture from the partition: the likelihood has settled to a nat by then.
+_ITERATIONS = 3
+# Iterations end when the likelihood rises by less than this, in nats.
+_SETTLED = 0.1
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a partition gains over one group, and the variables that it was seen on."""
+
+    value: float  # in nats; -inf where a group is empty or no variable differs
+    rows: float  # the weight of the rows that were looked at
+    support: np.ndarray  # indices
+    smallest: float  # rows of the smallest group
+    mixture: _Mixture | None = None  # the groups that gain it
+
+    @property
+    def per_row(self) -> float:
+        """In nats per row."""
+        return self.value / self.rows
+
+    @property
+    def has_small_groups(self) -> bool:
+        """Whether a group is too small to be more than outlying rows."""
+        return self.smallest < max(THRESHOLDS.small_rows, THRESHOLDS.small_share * self.rows)
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Gaussian groups with a common covariance, on a few standardised columns."""
+
+    value: float  # log-likelihood, up to the constant that one group has, too: -n m/2 log 2 pi
+    shares: np.ndarray  # K
+    means: np.ndarray  # K x m
+    inverse: np.ndarray  # m x m: of the Cholesky factor of the covariance
+
+    def log_joint(self, Z: np.ndarray) -> np.ndarray:
+        """n x K, up to a constant."""
+        rows, centres = Z @ self.inverse.T, self.means @ self.inverse.T
+        squares = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
+        return np.log(self.shares) - squares / 2
+
+
+class Judge:
+    """Gains of partitions of one data set."""
+
+    def __init__(self, problem: Problem, n_clusters: int, rng: np.random.RandomState):
+        self.problem, self.n_clusters = problem, n_clusters
+        given = problem.given
+        chosen, weights, _ = distinct_rows(given, given.weights)
+        if len(chosen) > _ROWS:  # equal rows count once here, so that weights and repetitions mean the same
+            kept = np.sort(rng.choice(len(chosen), _ROWS, replace=False))
+            chosen, weights = chosen[kept], weights[kept] * (weights.sum() / weights[kept].sum())  # for all rows
+        self.rows, self.weights = chosen, weights
+        self._values = rows_at(given, chosen)
+        self._floors = value_floors(problem)
+        self._scores: dict[int, _Column] = {}
+
+    def gain(self, labels: np.ndarray) -> Gain:
+        """The gain of labels 0 ... K-1 of all rows (n)."""
+        K, here = self.n_clusters, labels[self.rows]
+        total, smallest = float(self.weights.sum()), float(np.bincount(here, self.weights, K).min())
+        partition = Partition.of_labels(self.problem, labels, K)
+        nothing = Gain(-np.inf, total, np.zeros(0, int), smallest)
+        if (partition.sizes <= 0).any() or len(np.unique(here)) < K:
+            return nothing
+        support = select(partition, np.zeros(0, int), K - 1)
+        if not len(support):
+            return nothing
+        rank = judge(partition, support).rank
+        scores = self._columns(self._values, support)
+        mixture, gained = _best_mixture(scores, here, self.weights, {rank, K - 1}, self._floors[support])
+        # price() holds BIC's part, which the mixture has paid already, and that of choosing among p variables
+        n, p = total, self.problem.p
+        chosen = sum(price(n, p, rank, m) - rank / 2 * np.log(n) for m in range(len(support)))
+        return Gain(gained - chosen, total, support, smallest, mixture)
+
+    def labels(self, gain: Gain) -> np.ndarray:
+        """The groups (n) of the mixture that a gain was seen with."""
+        assert gain.mixture is not None
+        scores = self._columns(self.problem.given.everything(), gain.support)
+        return np.asarray(gain.mixture.log_joint(scores).argmax(axis=1), int)
+
+    def _columns(self, values: np.ndarray, support: np.ndarray) -> np.ndarray:
+        """The standardised scores of some columns (indices) of rows; each is fitted once."""
+        if len(new := [j for j in support.tolist() if j not in self._scores]):
+            columns = np.asarray(self._values[:, new], float)
+            scores = Scores.of(columns, self.weights, self._floors[new])
+            mean, variance = moments(scores.transform(columns), self.weights)
+            deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+            self._scores |= {j: _Column(scores.only([i]), mean[i], deviation[i]) for i, j in enumerate(new)}
+        return np.stack([self._scores[j](values[:, [j]]) for j in support.tolist()], axis=1)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """How one column becomes its standardised scores."""
+
+    scores: Scores
+    mean: float
+    deviation: float
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        return (self.scores.transform(np.asarray(values, float))[:, 0] - self.mean) / self.deviation
+
+
+def mixture_gain(
+    values: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    ranks: set[int] | None = None,
+    floors: np.ndarray | float = 0.0,
+) -> float:
+    """BIC of Gaussian groups with a common covariance less BIC of one group, on a few columns (n x m), from labels.
+
+    The means have the rank (of `ranks`, or any) that is best. `floors` (m) are added to the columns' variances, in all
+    rows and within the groups. It is a lower bound of the maximum: few iterations from the given partition.
+    """
+    if labels.max() == 0 or not values.shape[1]:
+        return 0.0
+    return _best_mixture(values, labels, weights, ranks or set(range(1, int(labels.max()) + 1)), floors)[1]
+
+
+def _best_mixture(values, labels, weights, ranks: set[int], floors: np.ndarray | float) -> tuple[_Mixture, float]:
+    """(the mixture whose means have the best of the ranks, its gain less BIC's price)."""
+    n, m = weights.sum(), values.shape[1]
+    K = int(labels.max()) + 1
+    Z = values - (weights @ values) / n
+    T = (Z.T * weights) @ Z / n
+    T[np.diag_indices(m)] += _TINY + floors
+    inverse, half = _whitener(T)
+    one = -n * half - 0.5 * float(weights @ ((Z @ inverse.T) ** 2).sum(axis=1))
+    found = []
+    for rank in sorted({min(rank, K - 1, m) for rank in ranks}):
+        mixture = _mixture(Z, T, labels, weights, rank)
+        found.append((mixture, mixture.value - one - np.log(n) / 2 * (rank * m + rank * (K - 1 - rank) + K - 1)))
+    return max(found, key=lambda one: one[1])
+
+
+def _whitener(covariance: np.ndarray) -> tuple[np.ndarray, float]:
+    """(inverse of the Cholesky factor, half the log-determinant) of a covariance (m x m)."""
+    root = np.linalg.cholesky(covariance)
+    return np.linalg.inv(root), float(np.log(np.diagonal(root)).sum())
+
+
+def _mixture(Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, rank: int) -> _Mixture:
+    """EM from labels, with group means of a rank and the common covariance T less what they explain."""
+    n, m = weights.sum(), Z.shape[1]
+    P = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
+    best: _Mixture | None = None
+    for _ in range(_ITERATIONS):
+        sizes = np.maximum(weights @ P, _TINY)
+        shares = sizes / sizes.sum()
+        means = (P * weights[:, None]).T @ Z / sizes[:, None]
+        if rank < min(len(means) - 1, m):  # of the means, the part along the best axes
+            inverse, _ = _whitener(T - (means.T * shares) @ means + _TINY * np.eye(m))
+            axes = np.linalg.svd((means * np.sqrt(shares)[:, None] @ inverse.T).T, full_matrices=False)[0][:, :rank]
+            means = means @ inverse.T @ axes @ axes.T @ np.linalg.inv(inverse).T
+        inverse, half = _whitener(T - (means.T * shares) @ means + _TINY * np.eye(m))
+        mixture = _Mixture(0.0, shares, means, inverse)
+        logs = mixture.log_joint(Z)
+        top = logs.max(axis=1, keepdims=True)
+        P = np.exp(logs - top)
+        total = P.sum(axis=1)
+        P /= total[:, None]
+        value = float(weights @ (top[:, 0] + np.log(total)) - n * half)
+        settled = best is not None and value - best.value < _SETTLED
+        if best is None or value > best.value:
+            best = replace(mixture, value=value)
+        if settled:
+            break
+    assert best is not None
+    return best
