@@ -47,7 +47,7 @@ class Thresholds:
     # -- variables -------------------------------------------------------------------------------------------------
 
     # A selection is enough if the groups that it makes agree this much (adjusted Rand index) with those it is made for.
-    gives_back: float = 0.85
+    gives_back: float = 0.8
 
 
 THRESHOLDS = Thresholds()

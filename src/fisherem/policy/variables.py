@@ -64,8 +64,7 @@ def variables_for(
 
 
 def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterator[np.ndarray]:
-    """Lists of variables that double, from twice the fewest to all that differ, and all: C's own first, then the
-    strongest."""
+    """Lists of variables that double, from twice the fewest to all that differ: C's own first, then the strongest."""
     first = np.zeros(0, int) if fewest is None else fewest.support
     differ = relevant(partition, first, rank)
     if not len(differ):
@@ -77,5 +76,3 @@ def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterat
     while size < len(order):
         size *= 2
         yield np.sort(order[:size])
-    if len(order) < int((~partition.constant).sum()):
-        yield np.flatnonzero(~partition.constant)
