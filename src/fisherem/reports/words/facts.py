@@ -47,6 +47,7 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),
     ]
+    found += _decisions(model)
     if isinstance(model, SparseFisherEM):
         found += _sparsity(model)
     found += [
@@ -71,6 +72,15 @@ def _method(model: FisherEM) -> str:
     if not isinstance(model, SparseFisherEM):
         return "Fisher-EM"
     return "sparse Fisher-EM" + ("" if isinstance(model.sparsity, str) else f", {model.method}")
+
+
+def _decisions(model) -> list[tuple[str, str]]:
+    """What was decided about the rows, the start and the variables, and why."""
+    table = getattr(model, "decisions_", None)  # files of earlier versions have none
+    if table is None:
+        return []
+    shown = table[table["decision"].isin(["rows", "start", "variables", "missing cells"])]
+    return [(str(one.decision).capitalize(), f"{one.choice}: {one.reason}") for one in shown.itertuples()]
 
 
 def _sparsity(model: SparseFisherEM) -> list[tuple[str, str]]:
