@@ -10,7 +10,7 @@ from fisherem.core.data.problem import prepare
 from fisherem.policy import variables
 from fisherem.policy.decisions import Decision
 from fisherem.policy.default_fit import _clearly_more
-from fisherem.policy.judge import Gain
+from fisherem.policy.judge import Gain, Judge
 from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
 from fisherem.policy.starts import same_partition
@@ -91,6 +91,22 @@ def test_another_partition_must_gain_clearly_more():
     assert _clearly_more(gain(0.1 + 1.05 * least), gain(0.1), 3)
     assert not _clearly_more(gain(0.95 * least), gain(-0.5), 3)  # below 0 nobody has an opinion
     assert _clearly_more(gain(1.05 * least), gain(-0.5), 3)
+
+
+@holds("columns_per_row")
+def test_with_four_columns_per_row_all_variables_are_judged_together():
+    rng = np.random.default_rng(0)
+    labels = np.arange(30) % 2
+    X = rng.normal(size=(30, 121))
+    X[:, :15] += 1.5 * labels[:, None]
+    few = Judge(prepare(X[:, :119], ridge="auto"), 2, np.random.RandomState(0)).gain(labels)
+    all_that_differ = Judge(prepare(X, ridge="auto"), 2, np.random.RandomState(0)).gain(labels)
+    assert few.mixture is not None
+    assert all_that_differ.mixture is None
+    # by hand: n/2 log(t / w) of each variable, less its price
+    t, w = X.var(axis=0), (X[labels == 0].var(axis=0) + X[labels == 1].var(axis=0)) / 2
+    beyond = 15 * np.log(t / w) - np.log(30) / 2 - np.log(121)
+    assert all_that_differ.value == pytest.approx(beyond[beyond > 0].sum(), rel=1e-6)
 
 
 @holds("small_share")

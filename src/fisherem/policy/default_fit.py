@@ -120,7 +120,7 @@ def _from_best_start(
     labels = _labels(problem, first.fit)
     own, name = judge.gain(labels), "k-means on the columns"
     clear = THRESHOLDS.clear_gain * np.log(spec.n_clusters)
-    if own.per_row > clear:
+    if not judge.wide and own.per_row > clear:
         reason = f"its groups gain {own.per_row:.2f} nats per row over one group: more than {clear:.2f} is clear"
         return _said(first, Decision("start", name, "", reason)), labels
     found: list[tuple[str, np.ndarray, Gain]] = []
@@ -172,8 +172,8 @@ def _from_groups(
 
 
 def _margin(gain: Gain, n_clusters: int) -> float:
-    """What other groups must gain more, in nats."""
-    return THRESHOLDS.margin * np.log(n_clusters) * gain.rows
+    """What other groups must gain more, in nats: a twentieth of a large gain, too, as wide tables have."""
+    return THRESHOLDS.margin * max(np.log(n_clusters) * gain.rows, gain.value)
 
 
 def _clearly_more(other: Gain, own: Gain, n_clusters: int) -> bool:

@@ -5,6 +5,10 @@ groups with a common covariance is fitted to them from the partition. Its gain i
 
     log-likelihood - that of one group - log n / 2 * (parameters) - what choosing the variables costs      in nats
 
+With several columns per row no few variables can be told from chance, and the gain is what all variables explain, each
+by itself, beyond a price: sum_j max(0, n/2 log(t_j / w_j) - (K - 1)/2 log n - log p). Groups that many variables share
+have a large one, whatever the correlations between these are; cuts of noise have none.
+
 Overlapping groups count for what they are, unlike under C(K, S), which takes the partition as hard. Skew, tails and a
 few outlying rows gain nothing on scores. The gain is 0 for one group; below 0 it has no opinion. It compares partitions
 of one number of groups. It does not say how many there are: more groups follow any curved shape a little better.
@@ -19,7 +23,7 @@ import numpy as np
 from ..core.data.problem import Problem
 from ..core.starts.partitions import distinct_rows, rows_at
 from .criterion import Partition, judge, price, value_floors
-from .forward_backward import select
+from .forward_backward import Selector, select
 from .scores import Scores, moments
 from .thresholds import THRESHOLDS
 
@@ -76,6 +80,7 @@ class Judge:
 
     def __init__(self, problem: Problem, n_clusters: int, rng: np.random.RandomState):
         self.problem, self.n_clusters = problem, n_clusters
+        self.wide = problem.p >= THRESHOLDS.columns_per_row * problem.weight
         given = problem.given
         chosen, weights, _ = distinct_rows(given, given.weights)
         if len(chosen) > _ROWS:  # equal rows count once here, so that weights and repetitions mean the same
@@ -94,6 +99,8 @@ class Judge:
         nothing = Gain(-np.inf, total, np.zeros(0, int), smallest)
         if (partition.sizes <= 0).any() or len(np.unique(here)) < K:
             return nothing
+        if self.wide:
+            return _in_all_variables(partition, total, smallest)
         support = select(partition, np.zeros(0, int), K - 1)
         if not len(support):
             return nothing
@@ -120,6 +127,14 @@ class Judge:
             deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
             self._scores |= {j: _Column(scores.only([i]), mean[i], deviation[i]) for i, j in enumerate(new)}
         return np.stack([self._scores[j](values[:, [j]]) for j in support.tolist()], axis=1)
+
+
+def _in_all_variables(partition: Partition, rows: float, smallest: float) -> Gain:
+    """What the variables explain, each by itself, beyond its price."""
+    K, n, p = partition.n_clusters, partition.n, partition.p
+    beyond = Selector(partition, np.eye(K)).alone - (K - 1) / 2 * np.log(n) - np.log(p)
+    support = np.flatnonzero(beyond > 0)
+    return Gain(float(beyond[support].sum()), rows, support, smallest)
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,13 @@ class Thresholds:
     # nats per row. On the tables to choose on, fits above it were not improved by other starts; with columns of noise
     # or a common factor in front of the groups the first fit had 0.17 at most.
     clear_gain: float = 0.25
-    # Another partition must gain more by this share of log K, in nats per row. On breast cancer partitions within 0.02
-    # of each other have an agreement with the classes of 0.45 to 0.86: such differences say nothing.
+    # Another partition must gain more by this share of log K, in nats per row, and by this share of a large gain. On
+    # breast cancer partitions within 0.02 of each other have an agreement with the classes of 0.45 to 0.86: such
+    # differences say nothing.
     margin: float = 0.05
+    # From this many columns per row on, few variables cannot be told from chance, and all are judged together.
+    # With 1.5 to 3 columns per row (wine with noise columns) few variables are still the better judge.
+    columns_per_row: float = 4.0
     # Groups with fewer rows than this share, or than this number, are outliers: no partition with them is moved to.
     small_share: float = 0.05
     small_rows: int = 10
