@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from search import correlated
 from sklearn.datasets import load_breast_cancer
 
 from fisherem import datasets
+from search import correlated
 
 __all__ = ["MEANS", "QUICK", "SEEDS", "SEPARATION", "SERIES", "TABLES", "WIDE", "table", "with_factors"]
 

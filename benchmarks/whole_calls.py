@@ -16,12 +16,12 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from core import mixture
 from measure import report
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.mixture import GaussianMixture
 
+from core import mixture
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets, stability
 from fisherem.model.dlm import MODELS
 
