@@ -1,14 +1,16 @@
 """The default calls beside other methods on tables and simulations with known classes: `make bench-panel`.
 
-The rules of the default call were chosen on every other table of the panel, in alphabetical order (CHOSEN_ON); CHECKED
-are the others, which nobody looked at while the rules were made. The README's eight tables are what earlier versions of
-the defaults were made with. Tables are given in their own units and K is given; k-means and the other methods get
-standardised columns unless the columns share a unit. Labels are read for scoring only.
+No part of it is held out. The split into "chosen on" (every other table of the panel, in alphabetical order) and
+"second half" was fixed beforehand, but the results of both halves were looked at after nearly every change of a rule:
+the scaling rule, the judge of wide tables, the margin and the agreement that a selection needs were settled with
+tables of the second half in view. Its figures are therefore optimistic, too. The README's eight tables are what
+earlier versions of the defaults were made with. Tables are given in their own units and K is given; k-means and the
+other methods get standardised columns unless the columns share a unit. Labels are read for scoring only.
 
-Prints, for each part, means of the adjusted Rand index, wins, ties and losses against k-means (margin 0.02), the worst
-loss, variables, the share of the selected ones that are real, and seconds; writes panel.csv and the picture of the
-README. Every fit is a record in the folder, so an interrupted run goes on where it stopped. FISHEREM_DATA must hold the
-real tables. About 30 minutes on one core.
+Prints, for each part, means of the adjusted Rand index, wins, ties and losses against k-means (margin 0.02), the
+worst loss, variables, the share of the selected ones that are real, and seconds; writes panel.csv and the picture of
+the README. Every fit is a record in the folder, so an interrupted run goes on where it stopped. FISHEREM_DATA must
+hold the real tables. About 30 minutes on one core.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def parts() -> dict[str, dict[str, Callable[[], tuple[np.ndarray, np.ndarray, in
     readme = ("iris", "wine", "wine27", "zoo", "breast cancer", "glass", "usps358", "satimage")
     noisy = [("wine", 20), ("wine27", 20), ("iris", 40), ("wine", 5), ("iris", 5)]
     return {
-        "checked": {name: partial(panel_table, name) for name in names[1::2]},
+        "second half": {name: partial(panel_table, name) for name in names[1::2]},
         "chosen on": {name: partial(panel_table, name) for name in names[::2]},
         "README": {name: partial(readme_table, name) for name in readme},
         "noise columns": {f"{name} + {times}x": partial(with_noise, name, times, 70) for name, times in noisy},
@@ -169,7 +171,7 @@ def picture(rows: pd.DataFrame, path: Path) -> None:
     from fisherem.plots.style import PALETTE
 
     shown = {
-        "checked": "checked on",
+        "second half": "second half",
         "chosen on": "chosen on",
         "README": "README's tables",
         "noise columns": "with noise columns",
