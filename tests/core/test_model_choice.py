@@ -228,9 +228,7 @@ def test_large_data_choose_on_a_sample(monkeypatch):
     model = sparse().fit(X)
     assert fitted == [(2000, "AB"), (2000, "DkBk")]  # what was chosen goes on from there on all rows
     assert len(model.labels_) == 6000
-    assert model.decisions_["choice"][0] == "a sample of 2,000 of 6,000 rows" or "rows" in set(
-        model.decisions_["decision"]
-    )
+    assert "a sample of 2,000 of 6,000 rows" in set(model.decisions_["choice"])
     assert [record["model"] for record in model.model_choice_] == ["AB", "DkBk"]
     fitted.clear()
     assert sparse(init=labels, random_state=None).fit(X).model_ == "DkBk"  # given posteriors are of all rows

@@ -131,7 +131,9 @@ def test_crism_gives_a_map_without_manual_cleaning(hyperspectral, tmp_path):
     assert np.bincount(found.labels[found.labels >= 0]).min() >= 5  # of 281: no group of a few spikes
     assert found.cleaning.fill_pixels == (~valid).sum()
     assert found.cleaning.bands_erratic == (323,)  # counts in the thousands beside reflectances of 0.2
-    assert 0 < found.support.sum() <= 488  # no shorter list of bands makes these groups
+    said = found.model.decisions_.set_index("decision").loc["variables"]
+    assert said["choice"] == f"{found.support.sum()} of 488"  # all: no shorter list of bands makes these groups
+    assert "6 variables 0." in said["alternatives"]
     assert np.nanmax(np.abs(found.mean_spectra)) < 1
     found.save(tmp_path)
 

@@ -100,13 +100,3 @@ def test_a_yes_no_column_does_not_explain_a_group_without_end():
     labels = np.arange(200) % 2
     X = np.column_stack([labels, rng.normal(size=(200, 3))]).astype(float)
     assert judged(X, labels).per_row < 1.0  # without a floor it would be tens of nats
-
-
-def test_the_groups_of_its_mixture():
-    rng = np.random.default_rng(6)
-    labels = np.arange(300) % 2
-    X = rng.normal(size=(300, 3))
-    X[:, 1] += 6 * labels
-    judge = Judge(prepare(X, ridge="auto"), 2, np.random.RandomState(0))
-    wrong = np.where(rng.random(300) < 0.1, 1 - labels, labels)
-    np.testing.assert_array_equal(judge.labels(judge.gain(wrong)), labels)

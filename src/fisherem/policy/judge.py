@@ -112,12 +112,6 @@ class Judge:
         chosen = sum(price(n, p, rank, m) - rank / 2 * np.log(n) for m in range(len(support)))
         return Gain(gained - chosen, total, support, smallest, mixture)
 
-    def labels(self, gain: Gain) -> np.ndarray:
-        """The groups (n) of the mixture that a gain was seen with."""
-        assert gain.mixture is not None
-        scores = self._columns(self.problem.given.everything(), gain.support)
-        return np.asarray(gain.mixture.log_joint(scores).argmax(axis=1), int)
-
     def _columns(self, values: np.ndarray, support: np.ndarray) -> np.ndarray:
         """The standardised scores of some columns (indices) of rows; each is fitted once."""
         if len(new := [j for j in support.tolist() if j not in self._scores]):
