@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import enet_path, lars_path, lasso_path
 
-from fisherem.solvers.gram import DenseGram, LowRankGram, ScaledGram
-from fisherem.solvers.l1_budget import _Event, _next_event, kkt_violation, solve
+from fisherem.solvers.l1_budget import DenseGram, LowRankGram, ScaledGram, kkt_violation, solve
 
 
 def problem(seed, n=60, p=20):
@@ -123,17 +122,73 @@ def test_nothing_to_spend_selects_nothing():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "event"),  # lengths to: a coefficient of 0, a variable that joins, the budget, lambda = 0
+    ("g", "budget", "expected", "multiplier"),  # with G = I the solution is g soft-thresholded at the multiplier
     [
-        ((3.0, 2.0, 1.0, 4.0), _Event.BUDGET),
-        ((3.0, 2.0, 4.0, 1.0), _Event.UNBOUND),
-        ((3.0, 1.0, 2.0, 4.0), _Event.JOINS),
-        ((1.0, 3.0, 2.0, 4.0), _Event.LEAVES),
-        ((3.0, 1.0, 1.0, 4.0), _Event.JOINS),  # ties: the active set changes before the path ends ...
-        ((1.0, 3.0, 4.0, 1.0), _Event.LEAVES),
-        ((1.0, 1.0, 2.0, 4.0), _Event.LEAVES),  # ... and variables leave before others join
-        ((np.inf, np.inf, 4.0, 1.0), _Event.UNBOUND),
+        ([3.0, 2.0, 1.0], 0.5, [0.5, 0.0, 0.0], 2.5),  # within the first piece
+        ([3.0, 2.0, 1.0], 1.0, [1.0, 0.0, 0.0], 2.0),  # at the budget as the second variable joins
+        ([3.0, 2.0, 1.0], 3.0, [2.0, 1.0, 0.0], 1.0),
+        ([3.0, 2.0, 1.0], 6.0, [3.0, 2.0, 1.0], 0.0),  # at the budget as lambda reaches 0
+        ([3.0, 2.0, 1.0], 9.0, [3.0, 2.0, 1.0], 0.0),  # the budget does not bind
     ],
 )
-def test_steps_end_at_the_first_event(lengths, event):
-    assert _next_event(*lengths) == (event, min(lengths))
+def test_events_that_coincide_on_the_path(g, budget, expected, multiplier):
+    solution = solve(DenseGram(np.eye(3)), np.array(g), budget)
+    np.testing.assert_allclose(solution.coefficients, expected, atol=1e-12)
+    assert solution.multiplier == pytest.approx(multiplier)
+    assert solution.gap < 1e-12
+
+
+def test_a_variable_that_leaves_as_the_budget_is_reached():
+    """A budget at the breakpoint of the lasso path where a coefficient returns to 0."""
+    for seed in range(20):
+        X, y = problem(seed)
+        _, _, path = lars_path(X, y, method="lasso")
+        left = np.flatnonzero((path[:, 1:] == 0).sum(axis=0) > (path[:, :-1] == 0).sum(axis=0)) + 1
+        for i in left:
+            solution = solve(DenseGram(X.T @ X), X.T @ y, np.abs(path[:, i]).sum())
+            np.testing.assert_allclose(solution.coefficients, path[:, i], atol=1e-8)
+            assert solution.gap < 1e-9
+        if len(left):
+            return
+    raise AssertionError("no path on which a variable leaves")
+
+
+def test_variables_that_tie_from_the_start_share_the_budget():
+    solution = solve(DenseGram(np.eye(3)), np.ones(3), 1.5)
+    np.testing.assert_allclose(solution.coefficients, [0.5, 0.5, 0.5])
+    assert solution.multiplier == pytest.approx(0.5)
+    assert solution.gap < 1e-12
+
+
+@settings(max_examples=200, deadline=None)
+@example(seed=933, share=0.25)  # an active variable stays at 0 for two pieces, then takes the wrong sign
+@given(st.integers(0, 10_000), st.sampled_from([0.25, 0.5, 0.75, 0.9]))
+def test_exact_ties_of_small_whole_numbers(seed, share):
+    """With entries of -1, 0 and 1 most correlations tie, at the start and along the path."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(2, 7))
+    A = rng.integers(-1, 2, size=(p + 2, p)).astype(float)
+    matrix, g = A.T @ A + np.eye(p), rng.integers(-2, 3, size=p).astype(float)
+    budget = share * np.abs(np.linalg.solve(matrix, g)).sum()
+    solution = solve(DenseGram(matrix), g, budget)
+    assert kkt_violation(DenseGram(matrix), g, solution.coefficients, solution.multiplier) < 1e-9
+    np.testing.assert_allclose(np.abs(solution.coefficients).sum(), budget, atol=1e-12)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+def test_a_penalty_is_scikit_learns_alpha(share, warm):
+    X, y = problem(11)
+    n = len(X)
+    gram, g = DenseGram(X.T @ X / n), X.T @ y / n
+    penalty = share * np.abs(g).max()
+    start = solve(gram, g, penalty=1.1 * penalty).coefficients if warm else None
+    solution = solve(gram, g, penalty=penalty, warm=start)
+    other = lasso_path(X, y, alphas=[penalty], tol=1e-12, max_iter=1_000_000)[1][:, 0]
+    np.testing.assert_allclose(solution.coefficients, other, atol=1e-6)
+    assert solution.multiplier == penalty
+    assert solution.gap < 1e-10
+
+
+def test_a_penalty_above_every_correlation_selects_nothing():
+    assert not solve(DenseGram(np.eye(3)), np.array([1.0, -2.0, 0.5]), penalty=2.0).coefficients.any()

@@ -1,10 +1,10 @@
-"""k-means runs side by side: one product with the rows serves the centres of all of them.
+"""Several runs of k-means at once: one product with the rows serves the centres of all runs.
 
     minimise  sum_i w_i |z_i - c_{label(i)}|^2        z (n x p), c (K x p), in every run
 
-A run draws what `KMeans(n_init=1, random_state=seed)` of scikit-learn draws and stops by the same rule, so it ends in
-the same partition. Ten runs one after the other cost ten times Python's price of one, which on small tables is most of
-it, and read the rows ten times.
+A run draws the same random numbers as scikit-learn's `KMeans(n_init=1, random_state=seed)` and stops by the same rule,
+so it ends in the same partition. Ten separate runs would pay Python's overhead, most of the cost on small tables, ten
+times, and read the rows ten times.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 
 __all__ = ["KMeansRun", "best_kmeans", "greedy_plus_plus", "kmeans_runs", "lloyd"]
 
-# Scores that are worked on at once (512 kB): they stay in the cache between the product, the comparison and the sums.
+# Scores computed at once (512 kB), so that they stay in the cache between the product, the comparison and the sums.
 _SCORES = 2**16
-# Distances that are kept at once while centres are drawn (64 MB): more rows than that have fewer runs side by side.
+# Distances kept at once while centres are drawn (64 MB); with more rows fewer runs are done together.
 _DISTANCES = 2**23
-# Centres that move by less than this share of the mean variance (squared, summed) have arrived, and how long that may
-# take: what scikit-learn uses.
+# A run has converged when its centres move by less than this share of the mean variance (squared, summed), and the
+# limit on iterations: scikit-learn's defaults.
 _TOLERANCE, _MOST_ITERATIONS = 1e-4, 300
 
 
 @dataclass(frozen=True)
 class KMeansRun:
-    """How one run ended."""
+    """The result of one run."""
 
     labels: np.ndarray  # (n,)
     centres: np.ndarray  # (K, p)
@@ -49,7 +49,7 @@ def kmeans_runs(
     generator = np.random.RandomState(0)
     draws = np.empty((len(seeds), _n_draws(n_clusters)))
     for own, seed in zip(draws, seeds, strict=True):
-        generator.seed(seed)  # a generator of its own for each would take 0.1 ms
+        generator.seed(seed)  # a new generator for each would take 0.1 ms
         own[:] = generator.random_sample(draws.shape[1])
     return _runs(Z, n_clusters, draws, weights, max_iter)
 
@@ -62,7 +62,7 @@ def best_kmeans(
     weights: np.ndarray | None = None,
     max_iter: int = _MOST_ITERATIONS,
 ) -> KMeansRun:
-    """The run of least inertia on rows Z (n x p), as `KMeans(n_init=..., random_state=seed)` finds it."""
+    """The run with the lowest inertia on rows Z (n x p), as in `KMeans(n_init=..., random_state=seed)`."""
     draws = np.random.RandomState(seed).random_sample((n_init, _n_draws(n_clusters)))
     return min(_runs(Z, n_clusters, draws, weights, max_iter), key=lambda run: run.inertia)
 
@@ -83,22 +83,22 @@ def _runs(Z: np.ndarray, n_clusters: int, draws: np.ndarray, weights, max_iter: 
 
 
 def _trials(n_clusters: int) -> int:
-    """Rows that are drawn for each centre after the first."""
+    """The number of candidates for each centre after the first."""
     return 2 + int(np.log(n_clusters))
 
 
 def _n_draws(n_clusters: int) -> int:
-    """Random numbers that one run needs."""
+    """The number of random numbers per run."""
     return 1 + (n_clusters - 1) * _trials(n_clusters)
 
 
 def greedy_plus_plus(
     Z: np.ndarray, n_clusters: int, draws: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Greedy k-means++: centres (R x K x p) among the rows of Z (n x p), from numbers in [0, 1) for each of R runs.
+    """Greedy k-means++: centres (R x K x p) among the rows of Z (n x p), from uniform numbers for each of R runs.
 
-    The next centre is the best of 2 + log K rows, each drawn with a probability proportional to its weight times its
-    squared distance from the nearest centre before it.
+    Each centre is the best of 2 + log K rows, drawn with probabilities proportional to their weights times their
+    squared distances from the nearest of the centres before it.
     """
     n, R, trials = len(Z), len(draws), _trials(n_clusters)
     w = np.ones(n) if weights is None else weights
@@ -124,21 +124,23 @@ def _distances(Z: np.ndarray, norms: np.ndarray, rows: np.ndarray) -> np.ndarray
     out += norms
     out += norms[rows][:, None]
     np.maximum(out, 0, out=out)
-    out[np.arange(len(rows)), rows] = 0  # not rounding
+    out[np.arange(len(rows)), rows] = 0  # exactly
     return out
 
 
 def lloyd(
-    Z: np.ndarray, centres: np.ndarray, max_iter: int, *, weights: np.ndarray | None = None, tol: float = 0.0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lloyd's iterations on Z (n x p) from R starts: (labels R x n, centres R x K x p, values R).
+    Z: np.ndarray, centres: np.ndarray, max_iter: int, *, weights: np.ndarray | None = None, tol: float = 0.0,
+    refill: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Lloyd's algorithm on Z (n x p) from R starts: (labels R x n, centres R x K x p, values R).
 
-    A run ends when no row of it moves, or when its centres move by no more than `tol` (squared, summed). Its value is
-    sum_i w_i (2 c'z_i - |c|^2) with the nearest c: for centred rows the between-cluster sum of squares. A centre that
-    has lost its rows goes to the row that is farthest from its own centre.
+    A run ends when its labels do not change, or when its centres move by no more than `tol` (squared, summed). Its
+    value is sum_i w_i (2 c'z_i - |c|^2) with the nearest c, for centred rows the between-cluster sum of squares. A
+    centre without rows is moved to the row that is farthest from its own centre, or left in place without `refill`.
+    The labels are those of the nearest centres: `max_iter` updates of the centres and as many assignments plus one.
     """
     R, K, _ = centres.shape
-    centres = centres.astype(Z.dtype)  # rows in single precision are not copied
+    centres = centres.astype(Z.dtype)  # so that single-precision rows are not copied
     labels = np.full((R, len(Z)), -1, _label_type(K))
     values = np.zeros(R)
     going, arrived = np.arange(R), np.zeros(R, bool)
@@ -150,31 +152,38 @@ def lloyd(
         if i == max_iter or not keep.any():
             break
         going = going[keep]
-        old, new = centres[going], found.means(centres[going], keep)
-        for run in np.flatnonzero((found.counts[keep] <= 0).any(axis=1)):
+        old = centres[going]
+        new = found.means(old, keep)
+        for run in np.flatnonzero((found.counts[keep] <= 0).any(axis=1) & refill):
             _refill(Z, new[run], labels[going[run]], found.counts[keep][run])
         centres[going] = new
-        arrived[going] = ((new - old) ** 2).sum(axis=(1, 2)) <= tol
+        new -= old
+        new *= new
+        arrived[going] = new.sum(axis=(1, 2)) <= tol
+        del found, old, new  # as large as the rows for wide tables
     return labels, centres, values
 
 
 @dataclass(frozen=True)
 class _Assigned:
-    """The rows' nearest centres in every run, with what the next centres are made of."""
+    """The nearest centres of the rows in every run, and the sums for the next centres."""
 
     labels: np.ndarray  # (R, n)
     values: np.ndarray  # (R,)
-    counts: np.ndarray  # (R, K), weights added up
+    counts: np.ndarray  # (R, K), sums of weights
     sums: np.ndarray  # (R, K, p)
 
     def means(self, before: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """The centres of some runs; those without rows as they were before."""
+        """The centres of some runs; centres without rows keep their place."""
         counts = self.counts[which][:, :, None]
-        return np.where(counts > 0, self.sums[which] / np.maximum(counts, np.finfo(float).tiny), before)
+        means = np.asarray(self.sums[which], counts.dtype)
+        np.divide(means, counts, out=means, where=counts > 0)
+        np.copyto(means, before, where=counts <= 0)
+        return means
 
 
 def _assign(Z: np.ndarray, centres: np.ndarray, weights: np.ndarray | None) -> _Assigned:
-    """One pass over the rows, in pieces that stay in the cache."""
+    """One pass over the rows, in pieces that fit the cache."""
     R, K, p = centres.shape
     n = len(Z)
     flat = centres.reshape(R * K, p)
@@ -201,28 +210,27 @@ def _assign(Z: np.ndarray, centres: np.ndarray, weights: np.ndarray | None) -> _
 
 
 def _nearest(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(the largest score (R x m), its centre (R x m); the first of equal ones), from scores (R x K x m).
+    """(largest score (R x m), its centre (R x m), the first if tied), from scores (R x K x m).
 
-    Centre by centre, along the rows and without branches: NumPy's argmax over few values at a time takes ten times as
-    long.
+    A loop over the centres, because NumPy's argmax along a short axis takes ten times as long.
     """
     best = scores[:, 0].copy()
     own = np.zeros(best.shape, _label_type(scores.shape[1]))
     for k in range(1, scores.shape[1]):
         better = (scores[:, k] > best).astype(own.dtype, copy=False)
         better *= own.dtype.type(k)
-        np.maximum(own, better, out=own)  # k only grows
+        np.maximum(own, better, out=own)
         np.maximum(best, scores[:, k], out=best)
     return best, own
 
 
 def _label_type(n_clusters: int) -> type[np.signedinteger]:
-    """Small labels are compared faster."""
+    """A small type, which is faster to compare."""
     return np.int8 if n_clusters < 127 else np.int32
 
 
 def _refill(Z: np.ndarray, centres: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> None:
-    """Put the centres of one run that have no rows to the rows that are farthest from their own centre."""
+    """Move the centres of a run that have no rows to the rows farthest from their own centres."""
     distances = ((Z - centres[labels]) ** 2).sum(axis=1)
     empty = np.flatnonzero(counts <= 0)
     for k, row in zip(empty, np.argsort(-distances, kind="stable"), strict=False):

@@ -2,8 +2,8 @@
 
     maximise  u'Mv   subject to  |u|_2 <= 1, |v|_2 <= 1, |u|_1 <= bound        M = L R' with L, R of p x m
 
-by alternation: v = M'u normalised, u = soft-thresholded Mv normalised. Each half-step is solved exactly, so u'Mv
-never decreases.
+by alternation: v = M'u normalised, u = soft-thresholded Mv normalised. Each half-step is exact, so u'Mv never
+decreases.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["PenalizedSVD", "l1_unit_vector", "penalized_svd"]
 
 @dataclass
 class PenalizedSVD:
-    """The first penalised pair of singular vectors, with the measure of its optimality."""
+    """The first penalised pair of singular vectors and its optimality gap."""
 
     u: np.ndarray  # (p,), sparse
     v: np.ndarray  # (p,)
@@ -33,8 +33,8 @@ def l1_unit_vector(a: np.ndarray, bound: float, before: np.ndarray | None = None
     """argmax u'a subject to |u|_2 <= 1, |u|_1 <= bound, for a (p): soft(a, delta) normalised, delta found exactly.
 
     With the k largest |a| kept, |soft|_1 = bound |soft|_2 is a quadratic equation in delta; k is the one whose root
-    lies between the k-th and the (k+1)-th largest value. `before` (p) is a solution for a similar a: mostly the same
-    values are kept, which is tried first.
+    is between the k-th and the (k+1)-th largest value. `before` (p) is the solution for a similar a, whose non-zero
+    entries are tried first.
     """
     size = np.abs(a)
     norm = np.sqrt(a @ a)
@@ -46,13 +46,13 @@ def l1_unit_vector(a: np.ndarray, bound: float, before: np.ndarray | None = None
         return _unit(a, np.array([np.argmax(size)]))
     if before is not None and (u := _with_same_kept(a, size, bound, before.nonzero()[0])) is not None:
         return u
-    # k > bound^2 values are kept, seldom many more: look among the largest first
+    # more than bound^2 values are kept, rarely many more: try the largest first
     for m in (4 * int(bound**2) + 16, len(a)):
         delta = _threshold(size, bound, m)
         if delta is not None:
             soft = np.sign(a) * _soft(size, delta, bound)
             return soft / np.sqrt(soft @ soft)
-    # ties at the top: the bound lies below sqrt(number of tied values)
+    # ties at the top: the bound is below sqrt(number of tied values)
     return _unit(a, np.flatnonzero(size >= size.max() * (1 - 1e-12))[: max(1, int(bound**2))])
 
 
@@ -63,7 +63,7 @@ def _unit(a, kept):
 
 
 def _with_same_kept(a: np.ndarray, size: np.ndarray, bound: float, kept: np.ndarray) -> np.ndarray | None:
-    """The solution that keeps just these values; None if that is not the solution."""
+    """The solution that keeps exactly these values, or None if there is none."""
     k = len(kept)
     if k <= bound**2:
         return None
@@ -92,8 +92,8 @@ def _shift(apart: np.ndarray, bound: float) -> float:
 
 
 def _soft(size: np.ndarray, delta: float, bound: float) -> np.ndarray:
-    """max(size - delta, 0), the kept values by their differences from the mean: large values that differ little would
-    lose the digits of size - delta, and with them the l1 bound (by 1e-10)."""
+    """max(size - delta, 0), computed from differences from the mean: for large values that differ little, size - delta
+    would lose digits, and violate the l1 bound (by 1e-10)."""
     soft = np.maximum(size - delta, 0)
     kept = np.flatnonzero(soft)
     k = len(kept)
@@ -124,7 +124,7 @@ def _threshold(size: np.ndarray, bound: float, m: int) -> float | None:
 
 
 def _length(vector: np.ndarray) -> float:
-    """|vector|_2, at half of the price of `numpy.linalg.norm`."""
+    """|vector|_2, in half the time of `numpy.linalg.norm`."""
     return math.sqrt(vector @ vector)
 
 
@@ -145,7 +145,7 @@ def penalized_svd(
     bound : float
         1 keeps one variable, sqrt(p) all of them.
     warm : (p,) or None
-        A starting point for u, taken where it is better than the unpenalised one.
+        A starting point for u, used if it is better than the unpenalised one.
     tol, max_iter : float and int
         Stop when u moves by no more than `tol` in a sweep, or after `max_iter` sweeps.
     """
