@@ -12,6 +12,8 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseFisherEM, datasets
+from fisherem.core.data import sampling
+from fisherem.core.starts import partitions
 from fisherem.tables import dask_table as dask_tables
 from tests import watching
 
@@ -92,3 +94,17 @@ def in_memory(rows):
 def no_merging(monkeypatch):
     """Dask's blocks stay as small as they are."""
     monkeypatch.setattr(dask_tables, "LEAST_ELEMENTS", 1)
+
+
+@pytest.fixture
+def treat_as_large(monkeypatch):
+    """treat_as_large(elements, sample): tables of more than `elements` values start from samples of `sample` rows."""
+
+    def set_limits(elements=None, sample=None):
+        if elements is not None:
+            monkeypatch.setattr(partitions, "_EXACT_ELEMENTS", elements)
+        if sample is not None:
+            monkeypatch.setattr(sampling, "SAMPLE_ROWS", sample)
+            monkeypatch.setattr(partitions, "_WARD_ROWS", sample)
+
+    return set_limits

@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -275,3 +276,65 @@ def test_unknown_types_are_refused_by_name(tmp_path):
     refused(path, "Evil")
     with pytest.raises(TypeError, match=r"cannot be saved.*Evil"):
         save(Evil, path)
+
+
+# -- files whose attributes were changed -------------------------------------------------------------------------------
+
+
+def _set(name, place, value):
+    def change(model):
+        array = getattr(model, name).astype(type(value)) if isinstance(value, float) else getattr(model, name)
+        array = array.copy()
+        array[place] = value
+        setattr(model, name, array)
+
+    return change
+
+
+def _give(name, value):
+    def change(model):
+        setattr(model, name, value(getattr(model, name)) if callable(value) else value)
+
+    return change
+
+
+CHANGES = {
+    "nan weights": _set("weights_", 0, np.nan), "nan loadings": _set("loadings_", (0, 0), np.nan),
+    "nan covariances": _set("covariances_", (0, 0, 0), np.nan), "infinite means": _set("means_", (1, 2), np.inf),
+    "nan noise": _set("noise_variances_", 1, np.nan), "negative noise": _set("noise_variances_", 0, -1.0),
+    "weights": _give("weights_", lambda w: 2 * w), "fewer weights": _give("weights_", lambda w: w[:-1] / w[:-1].sum()),
+    "axes": _give("loadings_", lambda a: 2 * a), "fewer rows": _give("loadings_", lambda a: a[:-1]),
+    "transposed": _give("means_", lambda m: m.T), "text": _give("means_", "text"),
+    "columns": _give("n_features_in_", 7), "no columns": _give("n_features_in_", -1),
+    "names": _give("feature_names_in_", lambda n: n[:-1]), "equal names": _set("feature_names_in_", 0, "v1"),
+    "labels": _set("labels_", 0, 99), "model": _give("model_", "XYZ"), "scales": _set("scales_", 0, 0.0),
+    "centre": _set("centre_", 3, np.nan), "likelihood": _give("log_likelihood_", float("nan")),
+    "definite": _give("covariances_", lambda c: -c), "jobs": _give("n_jobs", "many"),
+    "bending": _set("bending_", (0, 0), np.nan), "support": _give("support_", lambda s: s[:-1]),
+    "factors": _give("noise_loadings_", lambda f: f[:-1]), "latent": _give("latent_means_", lambda m: m[:, :0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("piped", [False, True])
+def test_changed_attributes_are_refused(frame, tmp_path, name, piped):
+    model = FisherEM(3, model="DkBk", init="random", n_init=1, max_iter=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = make_pipeline(StandardScaler().set_output(transform="pandas"), model).fit(frame)
+    CHANGES[name](model)
+    path = save(fitted if piped else model, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match=r"m.skops: damaged model file \("):
+        load(path)
+
+
+def test_changed_transformers_are_refused(frame, tmp_path):
+    fitted = make_pipeline(StandardScaler(), FisherEM(2, random_state=0)).fit(frame)
+    fitted[0].scale_ = fitted[0].scale_ * np.nan
+    path = save(fitted, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match=r"m.skops: damaged model file \("):
+        load(path)
+
+
+def test_models_that_are_not_fitted_are_loaded(tmp_path):
+    assert load(save(FisherEM(4), tmp_path / "m.skops")).n_clusters == 4

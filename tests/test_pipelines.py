@@ -72,7 +72,7 @@ def test_the_page_of_a_pipeline_has_names_index_and_what_was_done(pipe, frame, t
     page = report(pipe, named, tmp_path / "page.html", notes="from the cellar").read_text()
     assert "flavanoids" in page
     assert "wine-17" in page
-    assert "went through StandardScaler first" in page
+    assert "values are those after StandardScaler" in page
     assert "from the cellar" in page
 
 

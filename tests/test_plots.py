@@ -69,7 +69,7 @@ def test_demo(tmp_path, capsys):
     X, _ = datasets.load("wine", as_frame=True)
     named = [c for c in X.columns if f"  {c} " in out]  # a line of its own, with loadings and means
     assert 2 <= len(named) <= 5
-    assert "add nothing to the 5: ash, " in out
+    assert "Redundant given these 5: ash, " in out
     assert "BIC" in out
     assert "group 1 with" in out
     assert "group 0" not in out
@@ -131,7 +131,7 @@ def test_stability_display():
     data = StabilityDisplay.from_stability(result, threshold=0.9, n_variables=2)
     assert list(data.table["variable"]) == ["b", "c"]
     assert data.bound == pytest.approx(4 / (0.8 * 3))
-    assert "refits agree 0.60" in data.plot().ax_.get_title()
+    assert "ARI between refits 0.60" in data.plot().ax_.get_title()
     plt.close("all")
 
 

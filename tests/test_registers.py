@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, compare, images, load, report, save
 from fisherem._utils.register import Register
 from fisherem.cli import main
-from fisherem.core.dlm.f_step.base import SparseResult
 from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, orthonormal
+from fisherem.core.dlm.f_step.sparse import SparseResult
 from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
-from fisherem.core.engine.stopping import STOPPING
+from fisherem.core.engine.loop import STOPPING
 from fisherem.core.starts.partitions import STARTS
 from fisherem.images.read import READERS as IMAGE_READERS
 from fisherem.images.read import Reader as ImageReader
@@ -24,6 +24,7 @@ from fisherem.images.write import WRITERS as IMAGE_WRITERS
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 from fisherem.model.factors import STRUCTURES
+from fisherem.policy.number_of_groups.rules import RULES
 from fisherem.reports.writers import WRITERS, write_all
 from fisherem.rivals import RIVALS, Rival
 from fisherem.search.comparison import methods
@@ -31,8 +32,8 @@ from fisherem.tables.readers import READERS, Reader, Sheet
 
 SHORT = {"n_init": 1, "random_state": 0, "scale": "none"}
 REGISTERS = [
-    MODELS, STRUCTURES, DISCRIMINANTS, SPARSE_STEPS, AXIS_WEIGHTS, STARTS, STOPPING, CRITERIA, RIVALS, READERS, WRITERS,
-    IMAGE_READERS, IMAGE_WRITERS,
+    MODELS, STRUCTURES, DISCRIMINANTS, SPARSE_STEPS, AXIS_WEIGHTS, STARTS, STOPPING, CRITERIA, RULES, RIVALS, READERS,
+    WRITERS, IMAGE_READERS, IMAGE_WRITERS,
 ]  # fmt: skip
 
 
@@ -449,3 +450,18 @@ def _step_names(number):
     from fisherem.core.dlm.f_step.step import SPARSE_STEPS
 
     return list(SPARSE_STEPS)
+
+
+def test_a_reader_appears_in_the_help_of_the_commands(frame, tmp_path):
+    path = tmp_path / "rows.columns"
+    frame.to_csv(path, index=False)
+    for packed in (False, True):
+        with READERS.having(".columns", Reader(whole=lambda path: Sheet(pd.read_csv(path)), packed=packed)):
+            for name in ("fit", "search", "explain", "predict", "report", "compare"):
+                shown = " ".join(command(name, "--help").split())
+                assert ".parquet" in shown
+                assert ".columns" in shown
+                assert (".columns.gz" in shown) == packed
+            assert fitted("fit", path, "-k", 3, "-o", tmp_path / "out", "--force")["n_clusters"] == 3
+    assert ".columns" not in command("fit", "--help")
+    assert "unknown kind of file '.columns'" in command("fit", path, "-k", 3, "-o", tmp_path / "other", code=2)

@@ -77,7 +77,7 @@ def test_one_cluster_with_factors_is_one_gaussian(frame):
     log_det = np.linalg.slogdet(np.cov(X.T, bias=True))[1]
     np.testing.assert_allclose(model.log_likelihood_, -n / 2 * (p * np.log(2 * np.pi) + log_det + p))
     assert model.n_parameters_ == p * (p + 1) // 2
-    chosen = SparseFisherEM(1, scale="none").fit(X)
+    chosen = SparseFisherEM(1, scale="none", noise_factors="auto").fit(X)
     assert not chosen.labels_.any()
     assert chosen.bic_ > SparseFisherEM(1, scale="none", noise_factors=0).fit(X).bic_
 
@@ -175,7 +175,7 @@ def test_weights(frame):
     given = FisherEM(3, scale="none", model="AkB", n_axes=2, ridge=0.01, random_state=0)
     scalar, plain = clone(given).fit(frame, sample_weight=2.0), clone(given).fit(frame)
     assert adjusted_rand_score(scalar.labels_, plain.labels_) == 1
-    np.testing.assert_allclose(scalar.log_likelihood_, 2 * plain.log_likelihood_, rtol=1e-6)
+    np.testing.assert_allclose(scalar.log_likelihood_, 2 * plain.log_likelihood_, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

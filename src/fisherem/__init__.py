@@ -13,6 +13,8 @@ _HOME = {
     "SparseFisherEM": "estimators",
     "SelectDiscriminative": "search.select_variables",
     "ModelSearch": "search.model_search",
+    "PublishedSearch": "search.published",
+    "search_as_published": "search.published",
     "Stability": "search.stability",
     "stability": "search.stability",
     "load": "persistence",
@@ -34,6 +36,7 @@ __all__ = [
     "FactorMixture",
     "FisherEM",
     "ModelSearch",
+    "PublishedSearch",
     "SelectDiscriminative",
     "Selvarclust",
     "SparseFisherEM",
@@ -46,6 +49,7 @@ __all__ = [
     "load",
     "report",
     "save",
+    "search_as_published",
     "stability",
 ]
 
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from .rivals import Clustvarsel, Selvarclust, SparseKMeans
     from .search.comparison import Comparison, compare
     from .search.model_search import ModelSearch
+    from .search.published import PublishedSearch, search_as_published
     from .search.select_variables import SelectDiscriminative
     from .search.stability import Stability, stability
 

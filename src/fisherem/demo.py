@@ -1,4 +1,4 @@
-"""The main job on built-in data: cluster the Italian wines and say which measurements make the groups."""
+"""A demonstration on built-in data: cluster Italian wines and select the measurements that define the groups."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _show(model, names) -> None:
         print(f"  {names[j]:<30} loadings {loadings}   means {means}")
     redundant = list(model.roles_["variable"][model.roles_["role"] == "redundant"])
     if redundant:
-        print(f"They also differ in, but these add nothing to the {model.support_.sum()}: {', '.join(redundant)}")
+        print(f"Redundant given these {model.support_.sum()}: {', '.join(redundant)}")
 
 
 def main() -> None:

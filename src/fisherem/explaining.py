@@ -1,4 +1,4 @@
-"""explain: which variables make these groups, whatever made the groups."""
+"""explain: which variables separate the groups of a given partition."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from ._utils.wording import listed
 from .core.data.problem import Problem
 from .core.data.scatter import CorrelationScatter
 from .core.dlm.family import Subset
-from .core.engine.loop import Fit, run
+from .core.engine.loop import Fit, Stop, StopKind, run
 from .core.engine.multistart import NUMERICAL_ERRORS
-from .core.engine.stopping import Stop, StopKind
 from .core.missing.iteration import exact
 from .estimators import SparseFisherEM
 from .estimators.fitting import Fitted, adopt, specification
@@ -30,26 +29,26 @@ from .tables.parameters import named_errors
 
 __all__ = ["Explanation", "explain"]
 
-# The selection is seen along the directions that its own variables separate; these settle at once.
+# Selection and the rank of the means on it are computed in turn; this converges after a round or two.
 _ROUNDS = 5
-# Rows that a group needs for its means and variances to mean anything.
+# The smallest number of rows of a group, for its means and variances to be defined.
 _LEAST_ROWS = 2
 _MODEL = "DB"
 _NO_RIDGE = 1e-9
-# Given groups have the variances that they have; in a plane of variables in small units they may be tiny.
+# The variances of given groups are not restricted; for variables in small units they may be tiny.
 _NO_FLOOR = 1e-24
 
 
 @dataclass
 class Explanation:
-    """What makes a partition.
+    """The variables that separate the groups of a partition.
 
-    `value` is C(K, S) in nats: above 0 the variables explain the groups better than one group would be explained ·
+    `value` is C(K, S) in nats: it is positive if the groups fit better than one group ·
     `support` (p) bool, the variables that suffice · `roles` a frame with a row per variable (see
     `SparseFisherEM.roles_`) · `classes` the groups' names, in the order of the model's groups · `labels` (n) the group
     of each row by its place in `classes`, -1 for rows that were left out · `agreement` the share of the rows that the
     selected variables put into their group · `model` a SparseFisherEM with the given groups' means and covariances on
-    these variables: it draws the plane, predicts new rows and makes the page.
+    these variables: for plots, prediction and the report.
     """
 
     value: float
@@ -61,7 +60,7 @@ class Explanation:
     model: SparseFisherEM = field(repr=False)
 
     def report(self, X, path, *, ids=None, title=None, notes=()) -> Path:
-        """Write the page about these groups: their plane, the variables and their roles."""
+        """Write the report about these groups: a plot, the variables and their roles."""
         from .reports import report
 
         names = np.array([*self.classes, None], object)[self.labels]
@@ -71,16 +70,16 @@ class Explanation:
 
 
 def explain(X, labels, sample_weight=None) -> Explanation:
-    """Say which variables make given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
+    """Find the variables that separate given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
 
     Parameters
     ----------
     X : array, frame, path or dask collection of n rows
-        The table. Scaling or any other linear map of the columns changes nothing of the value.
+        The table. The value does not depend on the scale of the columns, or on any other invertible linear map.
     labels : sequence of n
         The group of each row: numbers or words. Rows with -1, None or NaN are left out.
     sample_weight : array of n, optional
-        A weight of 2 means the same as the row twice.
+        A weight of 2 is equivalent to repeating the row.
 
     Returns
     -------
@@ -122,7 +121,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
 
 
 def _codes(labels, n: int) -> tuple[np.ndarray, list[str]]:
-    """(place of each row's group or -1, the groups' names in order)."""
+    """(index of each row's group or -1, the names of the groups in order)."""
     with named_errors("labels"):
         values = pd.Series(labels.to_numpy() if isinstance(labels, pd.Series) else np.asarray(labels, object).ravel())
     if len(values) != n:
@@ -163,9 +162,9 @@ def _selected(partition: Partition) -> tuple[np.ndarray, int]:
 
 
 def _given(problem: Problem, model: SparseFisherEM, start: np.ndarray, support: np.ndarray, rank: int) -> Fit:
-    """The given groups as a fit: axes, means and covariances on the selected variables, not iterated."""
+    """The given groups as a fit without iterations: axes, means and covariances on the selected variables."""
     spec: Any = specification(model, problem.rows.n, problem.p)
-    # no ridge: the groups are given, and their plane must not depend on the units of the variables
+    # no ridge: the plane of given groups must not depend on the units of the variables
     subset = Subset(support, CorrelationScatter(problem.scatter.block(support), _NO_RIDGE))
     fixed = {"adaptive_ridge": False, "adaptive_axes": False, "sparse": None, "d": min(rank, len(support))}
     family = replace(spec.family, subset=subset, **fixed)
@@ -177,6 +176,6 @@ def _given(problem: Problem, model: SparseFisherEM, start: np.ndarray, support: 
 
 
 def _roles_of(model: SparseFisherEM, partition: Partition, support: np.ndarray) -> pd.DataFrame:
-    """The roles in the given groups (the model's own are those of the groups that it would make)."""
+    """The roles for the given groups (those of the model are for its predicted groups)."""
     model.roles_ = roles_table(partition, support, list(model.roles_["variable"]))
     return model.roles_

@@ -25,6 +25,7 @@ import fisherem
 from . import __version__
 from ._utils.atomic import atomic_file
 from .estimators.pipelines import last_step
+from .estimators.schema import check_model
 from .model.dlm import resolve
 from .tables.parameters import check_path
 
@@ -85,7 +86,7 @@ def load(path):
         content: Any = skops.io.loads(data, trusted=trusted)
     except Exception as error:
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
-    if not isinstance(content, dict) or "model" not in content or not isinstance(content.get("format"), int):
+    if not isinstance(content, dict) or "model" not in content or type(content.get("format")) is not int:
         raise ModelFileError(f"{path}: a skops file, but not a fisherem model")
     if content["format"] > _FORMAT:
         raise ModelFileError(
@@ -93,8 +94,12 @@ def load(path):
             "does not know: upgrade fisherem"
         )
     _check_type(path, content["model"])
+    if content["format"] < 1 or not isinstance(content.get("fisherem"), str):
+        raise ModelFileError(f"{path}: damaged model file (its version is {content['format']!r})")
     try:
-        return _with_defaults(_unpacked(content["model"]))
+        model = _with_defaults(_unpacked(content["model"]))
+        check_model(model)
+        return model
     except Exception as error:  # attributes that are not what they were when the file was written
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
 

@@ -1,8 +1,9 @@
 """What must hold of every fit, whatever the data were."""
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
-__all__ = ["check_fit"]
+__all__ = ["check_fit", "check_order", "check_scores"]
 
 
 def check_fit(model, X, weights=None) -> None:
@@ -23,3 +24,22 @@ def check_fit(model, X, weights=None) -> None:
     border = np.sort(posteriors, axis=1)[:, -2] > 0.5 - 1e-6 if K > 1 else np.zeros(len(posteriors), bool)
     np.testing.assert_array_equal(np.asarray(model.predict(X))[~border], model.labels_[~border])
     np.testing.assert_allclose(model.bic(X, weights), model.bic_, rtol=1e-6, atol=1e-6)
+    check_scores(model, X, weights)
+
+
+def check_scores(model, X, weights=None) -> None:
+    """The log densities of the rows sum to the log-likelihood."""
+    scores = np.asarray(model.score_samples(X))
+    total = scores.sum() if weights is None else scores[weights > 0] @ weights[weights > 0]
+    # the sum of terms of both signs may be small: rounding is relative to their sizes
+    size = np.abs(scores).sum() if weights is None else np.abs(scores[weights > 0]) @ weights[weights > 0]
+    np.testing.assert_allclose(total, model.log_likelihood_, rtol=1e-6, atol=1e-6 + 1e-7 * size)
+
+
+def check_order(fit, X, rng) -> None:
+    """fit(rows) gives the same groups and likelihood for the rows in another order, where groups are clear."""
+    model = fit(X)
+    order = rng.permutation(len(X))
+    other = fit(X[order])
+    np.testing.assert_allclose(other.log_likelihood_, model.log_likelihood_, rtol=1e-6, atol=1e-6)
+    assert adjusted_rand_score(other.labels_, model.labels_[order]) > 1 - 1e-9

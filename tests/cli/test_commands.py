@@ -76,7 +76,7 @@ def test_fit_as_json_quiet_dense_and_unscaled(wine_csv, tmp_path):
     assert run("fit", wine_csv, "-k", 3, "-o", tmp_path / "b", "--quiet", *ROLES).output == ""
     out = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "c", "--method", "dense", "--no-scale", *ROLES).output
     assert "13 of 13" in out
-    assert "used as they are" in out
+    assert "used unchanged" in out
 
 
 def test_search(wine_csv, tmp_path):
@@ -97,7 +97,7 @@ def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
     assert "halves of the rows agree" in " ".join(said.split())
     results = pd.read_csv(out / "results.csv")
     assert results["n_clusters"].tolist() == [1, 2, 3, 4]
-    assert {"agreement", "c1_power", "bic"} <= set(results.columns)
+    assert {"agreement", "gain", "bic"} <= set(results.columns)
     found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--force", "--json", *ROLES).output)
     assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
     assert found["verdict"]["degree"] in ("clear", "leaning")
@@ -144,7 +144,7 @@ def test_report_from_a_model_file(wine_csv, tmp_path):
     ("content", "message"),
     [
         ("", "the file is empty"),
-        ("a,b\n", "only a header line"),
+        ("a,b\n", "a header line but no rows"),
         ("a,b\n1,2\n3\n", "line 3 has 1 field "),
         ("a;b\n1,5;2\n1.5;3\n", "mixed"),
         ("a,a\n1,2\n", "two columns are named 'a'"),

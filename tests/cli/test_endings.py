@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from fisherem import FisherEM, datasets, save
 from fisherem.cli import main
 from fisherem.search import grid_runner as searching
-from fisherem.tables import opening
+from fisherem.tables.readers import READERS, Reader
 
 
 @pytest.fixture
@@ -66,27 +66,26 @@ def test_an_interrupted_search_says_so_everywhere(iris_csv, tmp_path, monkeypatc
     assert json.loads(run("search", iris_csv, *options, "-o", output, "--json").stdout)["interrupted"] is False
 
 
-def test_a_fault_of_ours_is_one_line_that_names_command_and_file(iris_csv, tmp_path, monkeypatch):
-    def broken(*arguments, **keywords):
+def test_a_fault_of_ours_is_one_line_that_names_command_and_file(iris_csv, tmp_path):
+    def broken(path):
         raise KeyError("nothing\nlike this")
 
-    monkeypatch.setattr(opening, "open_table", broken)
-    said = one_line("fit", iris_csv, "-k", 3, "-o", tmp_path / "out", code=1)
-    assert f"fit {iris_csv}: unexpected error (KeyError" in said
+    table = iris_csv.rename(tmp_path / "iris.broken")
+    with READERS.having(".broken", Reader(whole=broken)):
+        said = one_line("fit", table, "-k", 3, "-o", tmp_path / "out", code=1)
+        shown = CliRunner().invoke(main, ["--debug", "fit", str(table), "-k", "3", "-o", str(tmp_path / "out")])
+    assert f"fit {table}: unexpected error (KeyError" in said
     assert "report it" in said
-    shown = CliRunner().invoke(main, ["--debug", "fit", str(iris_csv), "-k", "3", "-o", str(tmp_path / "out")])
     assert isinstance(shown.exception, KeyError)
 
 
 def test_absurd_ranges_of_numbers_of_groups(iris_csv):
-    assert "at most 1,000 numbers" in run("search", iris_csv, "-k", "2:1000000000", code=2).output
+    assert "at most 1,000 of them" in run("search", iris_csv, "-k", "2:1000000000", code=2).output
 
 
-def test_outputs_are_checked_before_the_work(iris_csv, tmp_path, monkeypatch):
-    def never(*arguments, **keywords):
-        raise AssertionError("work began")
-
-    monkeypatch.setattr(opening, "open_table", never)
+def test_outputs_are_checked_before_the_work(iris_csv, tmp_path):
+    iris_csv.write_text("")  # a file that cannot be read: another error would be printed if it were opened first
+    assert "the file is empty" in one_line("fit", iris_csv, "-k", 3, "-o", tmp_path / "other", code=2)
     out = tmp_path / "out"
     (out / "report.html").mkdir(parents=True)
     for command in ("fit", "search"):

@@ -51,7 +51,7 @@ def test_numbers_of_groups_that_are_none(iris_csv):
 
 def test_a_unique_text_column_at_the_front_is_the_ids(iris_csv, tmp_path):
     shown = " ".join(run("fit", iris_csv, "-k", 2, *QUICK, "-o", tmp_path / "out").output.split())
-    assert "first column, 'flower', was taken as the names of the rows (--id-column names another)" in shown
+    assert "first column, 'flower', was used as row names (--id-column selects another)" in shown
     assert pd.read_csv(tmp_path / "out" / "labels.csv")["id"].tolist()[:2] == ["f0", "f1"]
     target = tmp_path / "labels.csv"
     run("predict", tmp_path / "out" / "model.skops", iris_csv, "-o", target)
@@ -140,7 +140,7 @@ def test_transpose_and_predict_on_a_transposed_table(expression, tmp_path):
     save(SparseFisherEM(2, random_state=0).fit(expression), model)
     said = run("predict", model, turned, "-o", tmp_path / "labels.csv", code=2).output
     assert "the table is transposed" in said
-    assert "are its rows; give --transpose" in said
+    assert "are rows of the table; use --transpose" in said
     run("predict", model, turned, "--transpose", "-o", tmp_path / "labels.csv")
     assert pd.read_csv(tmp_path / "labels.csv")["id"].tolist() == list(expression.index)
 
@@ -154,7 +154,7 @@ def test_more_genes_than_samples_in_the_rows_get_a_hint(tmp_path):
     frame.to_csv(tmp_path / "genes.csv", index=False)
     result = run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "out")
     assert "note: the 300 rows look like genes ('ENSG00000000000'" in result.stderr
-    assert "--transpose makes the samples the rows" in result.stderr
+    assert "use --transpose to cluster the samples" in result.stderr
     quiet = run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "quiet", "--quiet")
     assert quiet.output == ""
 
@@ -166,7 +166,7 @@ def test_missing_cells_are_counted_and_placed(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("who,Mg,ash\na,1,2\nb,NA,4\nc,5,6\nd,,\n")
     said = run("fit", path, "-k", 2, "--missing", "refuse", "-o", tmp_path / "out", code=2).output
-    assert "line 3, column 'Mg': the cell is empty (it holds 'NA')" in said
-    assert "3 of 8 cells are, in 2 of 2 columns ('Mg' 2, 'ash' 1) and 2 of 4 rows (line 3, line 5)" in said
+    assert "line 3, column 'Mg': the cell is empty (it contains 'NA')" in said
+    assert "3 of 8 cells are missing, in 2 of 2 columns ('Mg' 2, 'ash' 1) and 2 of 4 rows (line 3, line 5)" in said
     assert "fill them in" in said
     assert said.count("\n") == 1

@@ -38,15 +38,15 @@ def test_fit_says_what_comes_back(blobs_csv, tmp_path):
     assert list(labels.columns) == ["id", "cluster", "posterior", "came_back"]
     assert (np.round(3 * labels["came_back"], 9) % 1 == 0).all()
     share = f"{labels['came_back'].mean():.0%}"
-    assert f"in their group again in {share} of 3 refits on 50% of the rows" in " ".join(shown.split())
+    assert f"assigned to their group again in {share} of 3 refits on 50% of the rows" in " ".join(shown.split())
     assert labels["came_back"].mean() > 0.9
     for table in (variables, roles):
         assert table["came_back"].between(0, 1).all()
     np.testing.assert_array_equal(variables["came_back"], roles["came_back"])
     assert "selected again" in shown
     page = (out / "report.html").read_text()
-    assert "What comes back on other rows" in page
-    assert "rows that come back" in page
+    assert "Stability on other rows" in page
+    assert "stable rows" in page
 
 
 def test_search_refits_the_number_of_groups_that_it_chose(blobs_csv, tmp_path):
@@ -66,7 +66,7 @@ def test_without_it_saturated_posteriors_are_not_called_certain(tmp_path):
     arguments = ("fit", tmp_path / "wide.csv", "-k", 2, "--method", "dense", "-o", tmp_path / "out", *FAST)
     shown = " ".join(run(*arguments).split())
     assert "fewer rows (30) than variables (40)" in shown
-    assert "--stability 20 shows which groups and variables come back" in shown
+    assert "Use --stability 20 to check which groups and variables are found again" in shown
     assert "came_back" not in pd.read_csv(tmp_path / "out" / "labels.csv").columns
     result = json.loads(run(*arguments, "--json"))
     assert result["certainty"]["saturated"]

@@ -11,8 +11,7 @@ from fisherem.core.data.problem import prepare
 from fisherem.core.engine.checkpoints import Store
 from fisherem.core.engine.loop import Settings, restore, run
 from fisherem.core.engine.multistart import Specification, fit
-from fisherem.core.starts import partitions as start_module
-from fisherem.rows.in_memory import ArrayRows
+from fisherem.rows.base import ArrayRows
 from fisherem.tables.checking import check_table
 
 from .diagonal_family import DiagonalFamily
@@ -95,9 +94,9 @@ def test_files_and_dask(data, kind, tmp_path):
     )
 
 
-def test_large_data_choose_a_start_on_a_sample(data, monkeypatch):
+def test_large_data_choose_a_start_on_a_sample(data, treat_as_large):
     Y, labels = data
-    monkeypatch.setattr(start_module, "_EXACT_ELEMENTS", 1000)
+    treat_as_large(1000)
     found, records = fit(prepare(Y, ridge=1e-3), specification())
     assert len(records) == 1
     assert found.log_likelihood == pytest.approx(len(Y) * sklearn_fit(Y, labels).score(Y), rel=1e-5)

@@ -3,8 +3,7 @@ import pytest
 
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.family import DLMFamily
-from fisherem.core.engine.loop import Settings, run
-from fisherem.core.engine.stopping import AitkenStop, FisherStop, Stop, StopKind
+from fisherem.core.engine.loop import AitkenStop, FisherStop, Settings, Stop, StopKind, run
 from fisherem.model.dlm import MODELS
 
 

@@ -9,13 +9,11 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets, load, save
-from fisherem.core.data import sampling
 from fisherem.core.data.noise_metric import NoiseMetric, metric_of
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.family import DLMFamily, Means
 from fisherem.core.dlm.ridge_and_axes import Groups, noise_covariance
 from fisherem.core.engine.loop import Settings, run
-from fisherem.core.starts import partitions as starts
 from fisherem.model.dlm import MODELS
 from fisherem.policy.noise import factor_numbers
 from tests.naive import (
@@ -266,10 +264,10 @@ def test_no_factors_is_the_papers_model():
 
 
 OPTIONS = {
-    "dense": (FisherEM, {"model": "AkB"}),
+    "dense": (FisherEM, {"model": "AkB", "noise_factors": "auto"}),
     "noise of each group": (FisherEM, {"model": "DkBk", "noise_factors": 2}),
     "sparse": (SparseFisherEM, {"method": "svd", "sparsity": 0.5, "noise_factors": 1}),
-    "chosen variables": (SparseFisherEM, {"model": "AB"}),
+    "chosen variables": (SparseFisherEM, {"model": "AB", "noise_factors": "auto"}),
 }
 
 
@@ -387,7 +385,7 @@ def test_draws_have_the_moments_of_the_model(table):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_common_factor_is_found_and_no_longer_hides_the_groups(seed):
     X, labels = factor_table(seed=seed)
-    dense = FisherEM(3, scale="none", random_state=0).fit(X)
+    dense = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     assert dense.noise_factors_ == 1
     assert accuracy(labels, dense.labels_) > 0.95
     # the factor is in the last twenty variables, all with the same sign
@@ -398,7 +396,7 @@ def test_a_common_factor_is_found_and_no_longer_hides_the_groups(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_variables_are_found_behind_a_common_factor(seed):
     X, labels = factor_table(seed=seed)
-    sparse = SparseFisherEM(3, scale="none", random_state=0).fit(X)
+    sparse = SparseFisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     assert list(np.flatnonzero(sparse.support_)) == [0, 1, 2, 3, 4]
     assert accuracy(labels, sparse.labels_) > 0.95
     assert sparse.noise_factors_ == 1
@@ -406,7 +404,7 @@ def test_the_variables_are_found_behind_a_common_factor(seed):
 
 def test_two_factors():
     X, labels = factor_table(n=600, share=0.5, n_factors=2)
-    model = FisherEM(3, scale="none", random_state=0).fit(X)
+    model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     assert model.noise_factors_ == 2
     assert accuracy(labels, model.labels_) > 0.95
 
@@ -434,7 +432,11 @@ def assert_records(model, tried):
 
 
 @pytest.mark.parametrize(
-    "estimator", [FisherEM(3, scale="none", random_state=0), SparseFisherEM(3, scale="none", random_state=0)]
+    "estimator",
+    [
+        FisherEM(3, scale="none", noise_factors="auto", random_state=0),
+        SparseFisherEM(3, scale="none", noise_factors="auto", random_state=0),
+    ],
 )
 def test_the_choice_is_recorded(estimator):
     X, _ = factor_table()
@@ -453,7 +455,7 @@ def test_a_rest_below_the_floor_is_out_of_the_question():
     X, _ = factor_table()
     X = X.copy()
     X[:, 20:] *= 1e-4
-    model = FisherEM(3, scale="none", random_state=0).fit(X)
+    model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     records = {record["n_factors"]: record for record in model.noise_choice_}
     assert records[24]["bic_at_partition"] == -np.inf
     assert "variance_floor" in records[24]["reason"]
@@ -464,7 +466,7 @@ def test_a_rest_below_the_floor_is_out_of_the_question():
 def test_bic_at_the_partition_is_that_of_a_tied_covariance():
     """Differences between numbers of factors, from the eigenvalues of the covariance within the groups."""
     X, _ = factor_table()
-    model = FisherEM(3, scale="none", random_state=0).fit(X)
+    model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     none = FisherEM(3, scale="none", noise_factors=0, random_state=0).fit(X)
     inside = within_centred(X, none.labels_)
     W, U = inside.T @ inside / len(X), none.loadings_
@@ -484,12 +486,11 @@ def test_bic_at_the_partition_is_that_of_a_tied_covariance():
 
 
 @pytest.mark.parametrize("table", [factor_table, wide_table])
-def test_large_tables(table, monkeypatch):
+def test_large_tables(table, treat_as_large):
     """Chosen on a sample, or in the row space, and fitted to all rows; records hold plain values there, too."""
     X, labels = table(n=1500) if table is factor_table else table()
-    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 100)
-    monkeypatch.setattr(sampling, "SAMPLE_ROWS", 400)
-    model = FisherEM(3, scale="none", random_state=0).fit(X)
+    treat_as_large(100, 400)
+    model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     tried = [0, 1, 2] if table is wide_table else [0, 1, 2, 4, 8, 24]
     assert_records(model, tried)
     if table is factor_table:
@@ -498,7 +499,7 @@ def test_large_tables(table, monkeypatch):
     assert_written_out(model, X)
 
 
-@pytest.mark.parametrize("value", [-1, 1.5, "many", None, [1]])
+@pytest.mark.parametrize("value", [-1, 1.5, "many", [1]])
 @pytest.mark.parametrize("estimator", [FisherEM, SparseFisherEM])
 def test_what_is_no_number_of_factors(estimator, value):
     with pytest.raises((ValueError, TypeError), match=r"noise_factors must be .*'auto'"):

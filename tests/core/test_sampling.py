@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from fisherem.core.data import sampling as sample
 from fisherem.core.data.problem import prepare
 from fisherem.core.data.sampling import Centres, RandomPartition, one_sample, two_samples
 from fisherem.core.dlm.family import DLMFamily
 from fisherem.core.engine import multistart
 from fisherem.core.engine.loop import Fit, Settings
 from fisherem.core.engine.multistart import Specification, chosen_start, starting_points
-from fisherem.core.starts import partitions as start
 from fisherem.model.dlm import MODELS
 
 
@@ -29,8 +27,8 @@ def specification(**changes):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_samples_do_not_depend_on_blocks(data, weighted, monkeypatch):
-    monkeypatch.setattr(sample, "SAMPLE_ROWS", 300)
+def test_samples_do_not_depend_on_blocks(data, weighted, treat_as_large):
+    treat_as_large(sample=300)
     Y, _ = data
     weights = np.random.default_rng(1).integers(0, 4, size=3000).astype(float) if weighted else None
     drawn = []
@@ -68,9 +66,8 @@ def test_random_partitions_do_not_depend_on_blocks(data):
     assert np.abs(np.corrcoef(labels[0][:-1], labels[0][1:])[0, 1]) < 0.05
 
 
-def test_the_likelihood_of_other_rows_chooses(data, monkeypatch):
-    monkeypatch.setattr(start, "_EXACT_ELEMENTS", 100)
-    monkeypatch.setattr(sample, "SAMPLE_ROWS", 500)
+def test_the_likelihood_of_other_rows_chooses(data, treat_as_large, monkeypatch):
+    treat_as_large(100, 500)
     Y, truth = data
     problem = prepare(Y, ridge=1e-3)
     good = np.array([Y[truth == k].mean(axis=0) for k in range(3)]) - problem.centre
@@ -85,8 +82,8 @@ def test_the_likelihood_of_other_rows_chooses(data, monkeypatch):
     assert isinstance(chosen_start(problem, specification(), np.random.RandomState(0)), Centres)
 
 
-def test_one_start_is_not_chosen_from(data, monkeypatch):
-    monkeypatch.setattr(start, "_EXACT_ELEMENTS", 100)
+def test_one_start_is_not_chosen_from(data, treat_as_large):
+    treat_as_large(100)
     problem = prepare(data[0], ridge=1e-3)
     assert isinstance(starting_points(problem, specification(n_init=1))[0], Centres)
     assert [type(s) for s in starting_points(problem, specification(init="random", n_init=2))] == [RandomPartition] * 2

@@ -3,9 +3,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from fisherem.core.data import sampling as sample
 from fisherem.core.data.problem import prepare
-from fisherem.core.starts import partitions as start
 from fisherem.core.starts.partitions import STARTS, distinct_rows, ward_labels
 
 
@@ -63,13 +61,11 @@ def test_distinct_rows_do_not_depend_on_order_or_repetition():
 
 
 @pytest.mark.parametrize("name", ["kmeans", "ward"])
-def test_large_data_start_from_a_sample(monkeypatch, name):
+def test_large_data_start_from_a_sample(treat_as_large, name):
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=6000)
     Y = rng.normal(size=(6000, 5)) + 8 * rng.normal(size=(3, 5))[truth] + 100
-    monkeypatch.setattr(start, "_EXACT_ELEMENTS", 1000)
-    monkeypatch.setattr(sample, "SAMPLE_ROWS", 500)
-    monkeypatch.setattr(start, "_WARD_ROWS", 500)
+    treat_as_large(1000, 500)
     for data in (Y, Y.astype(np.float32)):
         problem = prepare(data, ridge=1e-3)
         rule = STARTS[name](problem, 3, 1, np.random.RandomState(0))[0]

@@ -11,11 +11,10 @@ from fisherem.core.data.kernels import expect, measure, place
 from fisherem.core.data.problem import prepare
 from fisherem.core.engine import concurrent_runs as together
 from fisherem.core.engine import multistart
-from fisherem.core.engine.loop import Run
+from fisherem.core.engine.loop import Run, StopKind
 from fisherem.core.engine.multistart import best_of, best_of_each, starting_points
-from fisherem.core.engine.stopping import StopKind
 from fisherem.estimators.fitting import specification
-from fisherem.rows.in_memory import ArrayRows
+from fisherem.rows.base import ArrayRows
 from fisherem.rows.on_disk import FileRows
 from fisherem.tables.dask_table import DaskTable
 from fisherem.tables.file_table import FileTable

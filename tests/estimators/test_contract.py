@@ -247,7 +247,7 @@ def test_history_of_a_sparse_fit_has_both_phases(wine, changes):
 
 # With factors the ridge of a dense fit is in the metric of the noise, that of a sparse one in the variables: the axes
 # agree where it is small.
-@pytest.mark.parametrize("options", [{"noise_factors": 0}, {"ridge": 1e-3}])
+@pytest.mark.parametrize("options", [{"noise_factors": 0}, {"ridge": 1e-3, "noise_factors": "auto"}])
 @pytest.mark.parametrize("method", SPARSE_STEPS)
 def test_sparsity_one_is_fisher_em(wine, method, options):
     dense = FisherEM(random_state=0, **options).fit(wine[0])

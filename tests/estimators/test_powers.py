@@ -76,6 +76,7 @@ def test_a_weight_is_a_repeated_row():
     np.testing.assert_array_equal(one.labels_[:200], other.labels_)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of the skewed columns: a cycle
 def test_it_serves_the_fit(fitted):
     X, y, model = fitted
     plain = dense(transformation="none").fit(X)
@@ -171,30 +172,6 @@ def test_saved_models_predict_the_same_and_selected_columns_suffice(tmp_path):
     save(model, tmp_path / "model.skops")
     np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(frame), model.labels_)
     np.testing.assert_array_equal(model.predict(frame[list("abcd")]), model.labels_)
-
-
-@pytest.mark.parametrize("transformation", ["none", "power"])
-def test_the_search_returns_the_groups_that_it_counted(transformation):
-    """They were counted on bent columns; fitted to the columns as they are, half of the rows would be wrong."""
-    X, y = skewed(n=150, p=6, mu=2.0)
-    estimator = SparseFisherEM(transformation=transformation, random_state=0)
-    search = ModelSearch(estimator, n_clusters=(2, 3), n_splits=2, n_jobs=1).fit(X)
-    assert search.verdict_.n_clusters == 3
-    assert accuracy(y, search.labels_) > 0.95
-    assert search.best_estimator_.transformation == "power"
-    assert (search.best_estimator_.exponents_ != 1).any()
-    assert any("bending" in caution for caution in search.verdict_.cautions) == (transformation == "none")
-    if transformation == "power":
-        assert set(search.results_["source"][1:]) == {"powers"}
-
-
-def test_groups_that_a_sample_showed_are_those_of_all_rows():
-    X, y = skewed(n=600, p=6, mu=2.0)
-    estimator = SparseFisherEM(random_state=0)
-    search = ModelSearch(estimator, n_clusters=(2, 3), n_splits=2, n_jobs=1, sample_size=150).fit(X)
-    assert search.best_estimator_.transformation == "power"
-    assert search.labels_.shape == (600,)
-    assert accuracy(y, search.labels_) > 0.95
 
 
 def test_a_grid_search_says_what_to_do():

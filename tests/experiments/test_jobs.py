@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fisherem._utils.progress import progress_bar
-from fisherem.experiments.jobs import Job, OutOfTimeError, complete, time_limit
-from fisherem.experiments.records import Records
+from fisherem.experiments.jobs import Job, OutOfTimeError, Records, complete, time_limit
 
 calls = []
 

@@ -63,7 +63,7 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
         assert f"]({name})" in page
     assert "1 replications with the seeds 5 to 5" in page
     assert page.count("--seed 5") == 6
-    assert all(f"## {title}" in page for title in TITLES.values())
+    assert all(f"## {TITLES[part]}" in page for part in PARTS)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
     # Table 2: rivals, default call, sparse versions. Table 3: rivals, calls, dense fits, a fixed share with both kinds
     # of means, protocol, reach, search
@@ -102,3 +102,17 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert "Traceback" not in error
     assert not list(records.glob("*.part"))
     assert any(records.glob("*.json"))
+
+
+def test_table_3_as_published_by_the_command(tmp_path, monkeypatch):
+    monkeypatch.delenv("FISHEREM_DATA", raising=False)
+    tiny = replace(QUICK, data=("iris",), n_starts=2, models=("AkB",), levels=(0.1, 1.0))
+    monkeypatch.setattr(sys.modules[reproduce_module.__module__], "QUICK", tiny)
+    output = run("--as-published", "--quick", "--jobs", 1, "-o", tmp_path)
+    assert "reproduce table3 --as-published --quick --seed 0" in output
+    assert "full means (eqs (8) and (12))" in output
+    table = pd.read_csv(tmp_path / "published.csv")
+    assert list(table["means"]) == ["full", "latent"] * 3
+    assert "## Table 3 as published" in (tmp_path / "results.md").read_text()
+    assert not (tmp_path / "table3.csv").exists()
+    assert "about table3" in run("table2", "--as-published", code=2)

@@ -12,9 +12,8 @@ from sklearn.mixture import GaussianMixture
 from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.experiments import protocols, reading, table1, table2, table3, table4
 from fisherem.experiments.jobs import Job
-from fisherem.experiments.methods import CALLS, DEFAULT, DENSE, methods, rivals
 from fisherem.experiments.paper import BAYES_ERRORS, DATA, SPARSE, TABLE_1, TABLE_2, TABLE_3, TABLE_4
-from fisherem.experiments.plan import FULL, QUICK
+from fisherem.experiments.plan import CALLS, DEFAULT, DENSE, FULL, QUICK, methods, rivals
 from fisherem.experiments.written import cell, markdown, signed
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 from fisherem.rivals import RIVALS, Rival

@@ -74,8 +74,8 @@ def test_sweeps_end_where_the_updates_change_nothing(groups):
 
 
 def test_with_many_rows_the_prior_says_nothing():
-    X, _ = datasets.simulate(6000, mu=1.7, random_state=0)
-    options = {"model": "AkB", "random_state": 0}
+    X, y = datasets.simulate(6000, mu=1.7, random_state=0)
+    options = {"model": "AkB", "random_state": 0, "init": y}  # from other starts the groups have other numbers
     plain = FisherEM(3, noise_factors=0, **options).fit(X)
     bayes = BayesianFisherEM(3, **options).fit(X)
     assert (plain.labels_ == bayes.labels_).mean() > 0.995
@@ -161,3 +161,14 @@ def test_what_makes_no_sense_is_said(wine):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_init", [1, 2, 10])
+@pytest.mark.parametrize("method", [None, "svd"])
+def test_random_starts(n_init, method):
+    X, _ = datasets.load("iris")
+    model = BayesianFisherEM(3, init="random", n_init=n_init, method=method, sparsity=0.8, random_state=0).fit(X)
+    assert len(model.starts_) >= n_init
+    assert np.isfinite(model.elbo_)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -9,8 +9,6 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import FactorMixture, load, save
-from fisherem.core.data import sampling
-from fisherem.core.starts import partitions as starts
 from fisherem.model.dlm import OTHER_MODELS
 from fisherem.model.factors import STRUCTURES
 from tests.contract import expected_failures
@@ -153,10 +151,9 @@ def test_files_dask_and_blocks_give_the_same_fit(tmp_path, structure):
 
 
 @pytest.mark.parametrize("structure", ["MFA", "MCFA"])
-def test_large_data_start_from_a_sample(structure, monkeypatch):
+def test_large_data_start_from_a_sample(structure, treat_as_large):
     X, labels = simulated(n=900, p=70)
-    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 1000)
-    monkeypatch.setattr(sampling, "SAMPLE_ROWS", 400)
+    treat_as_large(1000, 400)
     model = FactorMixture(3, 2, structure=structure, random_state=0).fit(X)
     assert (np.diff([record["log_likelihood"] for record in model.history_]) > -1e-7).all()
     assert len(model.starts_) == 1  # that of the sample, chosen by the likelihood of another

@@ -104,4 +104,4 @@ def test_bands_can_be_given(found, scene, tmp_path):
     assert (out / "colours.png").stat().st_size > 1000
     result = CliRunner().invoke(main, [*asked, "9,0,1"])
     assert result.exit_code == 2
-    assert "--rgb must be three numbers of bands from 1" in result.output
+    assert "is not three numbers of bands from 1" in result.output

@@ -38,7 +38,7 @@ def test_pixels_with_gaps_are_on_the_map(scene, holed):
     report = found.cleaning
     assert (report.gap_pixels, report.gap_cells) == (5 * 24, 5 * 24 * 6)
     assert (report.used_pixels, report.fill_pixels) == (480, 0)
-    assert "120 pixels lack 720 values: the model uses what is observed of them" in str(report)
+    assert "120 pixels lack 720 values: the model uses their observed values" in str(report)
     assert np.isfinite(found.mean_spectra).all()
     gappy = (np.asarray(holed.data) == -1).any(axis=2)
     whole = segment(scene.cube, K, random_state=0)

@@ -61,7 +61,7 @@ def test_both_maps_are_kept_and_shown_where_both_have_groups_and_differ(tmp_path
     assert accuracy(left.ravel(), found.labels.ravel()) > 0.98
     assert accuracy(top.ravel(), choice.other.ravel()) > 0.98
     assert "other" in found.displays()
-    assert "another map" in str(choice)
+    assert "a different map" in str(choice)
     assert 'id="other-map"' in found.report(tmp_path / "page.html").read_text()
 
 

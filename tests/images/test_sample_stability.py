@@ -1,4 +1,4 @@
-"""What comes back on other pixels, on a sample of them."""
+"""Stability on other pixels, on a sample of them."""
 
 import json
 
@@ -36,8 +36,8 @@ def test_the_command_says_it(plain, tmp_path):
     np.save(tmp_path / "a.npy", plain[0])
     asked = ["segment", str(tmp_path / "a.npy"), "-k", "2", "-o", str(tmp_path / "out"), "--stability", "2"]
     result = CliRunner().invoke(main, asked)
-    assert "108 sampled pixels were in their group again in 100% of 2 refits" in result.output
-    assert "What comes back on other pixels" in (tmp_path / "out" / "report.html").read_text()
+    assert "108 sampled pixels were assigned to their group again in 100% of 2 refits" in result.output
+    assert "Stability on other pixels" in (tmp_path / "out" / "report.html").read_text()
     assert "came_back" in (tmp_path / "out" / "bands.csv").read_text()
     result = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
     assert result["stability"]["groups"] == [1.0, 1.0]

@@ -102,6 +102,7 @@ def test_wrong_requests(plain):
 # -- real scenes -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it ends in a cycle
 def test_samson(hyperspectral):
     abundances = scipy.io.loadmat(hyperspectral / "samson_end3.mat")["A"]
     truth = abundances.argmax(axis=0).reshape(95, 95).T  # the pixels run down the columns

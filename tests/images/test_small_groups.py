@@ -107,4 +107,4 @@ def test_the_command_and_the_page_say_it(spotted, tmp_path):
     result = CliRunner().invoke(main, [*asked, "--min-size", "30", "--json"])
     assert (json.loads(result.output)["n_clusters"], sum(json.loads(result.output)["sizes"])) == (2, 600)
     result = CliRunner().invoke(main, [*asked, "--min-size", "few"])
-    assert (result.exit_code, "--min-size must be a number of pixels or a share" in result.output) == (2, True)
+    assert (result.exit_code, "is not a number of pixels or a share" in result.output) == (2, True)

@@ -13,7 +13,9 @@ from fisherem.core.data.problem import prepare
 from fisherem.core.starts import partitions as starts
 from fisherem.estimators.fitting import specification
 from fisherem.policy.alternation import Alternation, Climb, alternate, round_of
-from fisherem.policy.starts import candidates, same_partition
+from fisherem.policy.judge import Judge
+from fisherem.policy.model import few_rows
+from fisherem.policy.starts import other_starts, same_partition
 from tests.naive import accuracy, criterion
 
 
@@ -240,11 +242,10 @@ def test_other_starts_find_what_a_common_factor_hides():
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     first = KMeans(3, n_init=10, random_state=0).fit(Y).labels_
     assert accuracy(labels, first) < 0.6
-    found = dict(candidates(prepare(Y, ridge="auto"), spec_of(Y), first, np.random.RandomState(0)))
-    assert max(accuracy(labels, one) for one in found.values()) > 0.95
-    for one in found.values():
-        assert one.shape == (150,)
-        assert set(one) == {0, 1, 2}
+    problem = prepare(Y, ridge="auto")
+    found = dict(other_starts(problem, Judge(problem), 3, np.random.RandomState(0)))
+    assert max(accuracy(labels, one) for one in found.values()) > 0.9
+    assert all(one.shape == (150,) for one in found.values())
     model = SparseFisherEM(3, random_state=0).fit(Y)
     assert accuracy(labels, model.labels_) > 0.95
     start = model.decisions_.set_index("decision").loc["start"]
@@ -252,13 +253,43 @@ def test_other_starts_find_what_a_common_factor_hides():
     assert "k-means on the columns" in start["alternatives"]
 
 
-def test_other_starts_of_more_rows_than_are_looked_at():
-    """Labels of all rows come from those of some, by the nearest mean."""
-    labels = np.arange(2000) % 3
+def test_other_starts_of_many_rows_are_compared_on_some():
+    """From a thousand rows on; the groups that are found there are fitted to all rows."""
+    labels = np.arange(3000) % 3
     Y = behind_a_factor(labels, p=15)
-    found = dict(candidates(prepare(Y, ridge="auto"), spec_of(Y), labels[::-1], np.random.RandomState(0)))
-    assert all(one.shape == (2000,) for one in found.values())
-    assert max(accuracy(labels, one) for one in found.values()) > 0.9
+    Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    problem = prepare(Y, ridge="auto")
+    numbers, some = few_rows(problem, np.random.RandomState(0))
+    assert len(numbers) == some.rows.n == 1000
+    np.testing.assert_allclose(some.rows.take(np.arange(3)) + problem.centre, Y[numbers[:3]], atol=1e-9)
+    assert few_rows(prepare(Y[:1000], ridge="auto"), np.random.RandomState(0))[1].rows.n == 1000
+    model = FisherEM(3, random_state=0).fit(Y)
+    assert accuracy(labels, model.labels_) > 0.9
+    assert "sparse k-means" in model.decisions_.set_index("decision").at["start", "alternatives"]
+
+
+def test_a_tight_group_in_a_wide_one_is_found():
+    """Groups that differ in their covariances more than in their means."""
+    rng = np.random.default_rng(102)
+    labels = np.repeat([0, 1], [200, 100])
+    X = rng.normal(size=(300, 5)) * np.where(labels, 0.4, 3.0)[:, None]
+    X[labels == 1, :2] += 2
+    assert adjusted_rand_score(labels, KMeans(2, n_init=10, random_state=0).fit_predict(X)) < 0.2
+    for kind in (FisherEM, SparseFisherEM):
+        model = kind(2, random_state=0).fit(X)
+        assert adjusted_rand_score(labels, model.labels_) > 0.5
+        assert "own covariances" in model.decisions_.set_index("decision").at["start", "choice"]
+
+
+def test_small_groups_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    X[:100, 0] += 8
+    X[-4:] += 25
+    decisions = FisherEM(3, random_state=0).fit(X).decisions_.set_index("decision")
+    assert decisions.at["small groups", "choice"].endswith("(4 rows)")
+    assert "fewer than 10 rows" in decisions.at["small groups", "reason"]
+    assert "small groups" not in FisherEM(3, random_state=0, min_size=4).fit(X).decisions_.set_index("decision").index
 
 
 def test_k_means_is_kept_where_nothing_gains():

@@ -20,8 +20,8 @@ SPARSE = {
 
 @pytest.fixture(scope="module", params=SPARSE)
 def sparse_fit(request, wine):
-    """A sparse fit of wine with a common noise."""
-    return SparseFisherEM(3, random_state=0, **SPARSE[request.param]).fit(wine[0]), wine[0]
+    """A sparse fit of wine with a common noise and its factors."""
+    return SparseFisherEM(3, random_state=0, noise_factors="auto", **SPARSE[request.param]).fit(wine[0]), wine[0]
 
 
 @pytest.fixture(scope="module")

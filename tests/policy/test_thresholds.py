@@ -8,8 +8,9 @@ import pytest
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.policy import variables
+from fisherem.policy.columns import spiked
 from fisherem.policy.decisions import Decision
-from fisherem.policy.default_fit import _clearly_more
+from fisherem.policy.groups import Groups, _best, margin
 from fisherem.policy.judge import Gain, Judge
 from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
@@ -70,27 +71,34 @@ def test_columns_of_few_values_keep_them():
     assert Scores.of(np.column_stack([counts, many])).kept.tolist() == [True, False]
 
 
-@holds("clear_gain")
-def test_a_clear_gain_ends_the_search_for_starts():
-    def alternatives(distance):
-        rng = np.random.default_rng(0)
-        labels = np.arange(300) % 2
-        X = rng.normal(size=(300, 5))
-        X[:, 0] += distance * labels
-        start = FisherEM(2, random_state=0).fit(X).decisions_.set_index("decision").loc["start"]
-        return start["alternatives"]
-
-    assert alternatives(5.2) == ""  # 0.21 nats per row: more than log(2) / 4
-    assert "nats per row" in alternatives(4.8)  # 0.14
+@holds("spike")
+def test_columns_in_which_a_quarter_of_the_rows_have_one_value_do_not_judge():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:48, 0] = X[:52, 1] = 0.0
+    assert spiked(X).tolist() == [False, True, False]
 
 
-@holds("margin")
-def test_another_partition_must_gain_clearly_more():
-    least = 0.05 * np.log(3)
-    assert not _clearly_more(gain(0.1 + 0.95 * least), gain(0.1), 3)
-    assert _clearly_more(gain(0.1 + 1.05 * least), gain(0.1), 3)
-    assert not _clearly_more(gain(0.95 * least), gain(-0.5), 3)  # below 0 nobody has an opinion
-    assert _clearly_more(gain(1.05 * least), gain(-0.5), 3)
+def moves(other, own, K=3, share=THRESHOLDS.move, min_size="auto"):
+    """Whether the groups of a gain are left for those of another."""
+    first, second = (Groups(name, np.zeros(1), one) for name, one in (("own", own), ("other", other)))
+    return _best(first, [second], K, min_size, share) is second
+
+
+@holds("move")
+def test_another_start_must_gain_clearly_more():
+    least = 0.1 * np.log(3)
+    assert not moves(gain(0.1 + 0.95 * least), gain(0.1))
+    assert moves(gain(0.1 + 1.05 * least), gain(0.1))
+    assert not moves(gain(0.95 * least), gain(-0.5))  # below 0 there is no opinion
+    assert moves(gain(1.05 * least), gain(-0.5))
+    assert not moves(gain(10.9), gain(10.0), 3)  # a share of a large gain
+    assert moves(gain(11.1), gain(10.0), 3)
+
+
+@holds("tie")
+def test_differences_that_say_nothing():
+    assert margin(gain(0.1), 3) == pytest.approx(0.05 * np.log(3) * 200)
+    assert margin(gain(10.0), 3) == pytest.approx(0.05 * 10 * 200)
 
 
 @holds("columns_per_row")
@@ -99,8 +107,8 @@ def test_with_four_columns_per_row_all_variables_are_judged_together():
     labels = np.arange(30) % 2
     X = rng.normal(size=(30, 121))
     X[:, :15] += 1.5 * labels[:, None]
-    few = Judge(prepare(X[:, :119], ridge="auto"), 2, np.random.RandomState(0)).gain(labels)
-    all_that_differ = Judge(prepare(X, ridge="auto"), 2, np.random.RandomState(0)).gain(labels)
+    few = Judge(prepare(X[:, :119], ridge="auto")).gain(labels)
+    all_that_differ = Judge(prepare(X, ridge="auto")).gain(labels)
     assert few.mixture is not None
     assert all_that_differ.mixture is None
     # by hand: n/2 log(t / w) of each variable, less its price
@@ -111,17 +119,18 @@ def test_with_four_columns_per_row_all_variables_are_judged_together():
 
 @holds("small_share")
 def test_groups_of_less_than_a_twentieth_are_outliers():
-    assert gain(1.0, 1000.0, 49.0).has_small_groups
-    assert not gain(1.0, 1000.0, 51.0).has_small_groups
-    assert not _clearly_more(gain(1.0, 1000.0, 49.0), gain(0.0, 1000.0, 300.0), 3)
+    assert gain(1.0, 1000.0, 49.0).has_outliers("auto")
+    assert not gain(1.0, 1000.0, 51.0).has_outliers("auto")
+    assert not moves(gain(1.0, 1000.0, 49.0), gain(0.0, 1000.0, 300.0))
+    assert moves(gain(1.0, 1000.0, 49.0), gain(0.0, 1000.0, 300.0), min_size=0.04)
 
 
 @holds("small_rows")
 def test_groups_of_fewer_than_ten_rows_are_outliers():
-    assert gain(1.0, 100.0, 9.0).has_small_groups
-    assert not gain(1.0, 100.0, 10.0).has_small_groups
+    assert gain(1.0, 100.0, 9.0).has_outliers("auto")
+    assert not gain(1.0, 100.0, 10.0).has_outliers("auto")
     # a group that k-means has set apart as well is no reason against another partition
-    assert _clearly_more(gain(1.0, 100.0, 9.0), gain(0.0, 100.0, 9.0), 3)
+    assert moves(gain(1.0, 100.0, 9.0), gain(0.0, 100.0, 9.0))
 
 
 @holds("same_partition")

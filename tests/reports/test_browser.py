@@ -105,7 +105,7 @@ def test_hovering_says_how_often_a_row_came_back(browser, pages):
     row = outermost(data)
     point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[drawn_place(data, row)])
     share = round(100 * data["cameBack"][row])
-    assert f"came back in {share}% of the refits" in browser.find_element(By.ID, "tip").text
+    assert f"found again in {share}% of the refits" in browser.find_element(By.ID, "tip").text
 
 
 def test_axes_are_switched(browser, pages):

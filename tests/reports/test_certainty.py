@@ -71,7 +71,7 @@ def test_what_came_back_stands_in_its_place(wide, counted):
     assert back.n_moved == 0
     html = render(content)
     text = Reader(html).all_text
-    assert f"rows that come back {100 * shares.mean():.0f}%" in text
+    assert f"stable rows {100 * shares.mean():.0f}%" in text
     assert "rows in doubt unknown" not in text
     assert "--stability" not in text
     assert "mean posterior came back" in text
@@ -85,7 +85,7 @@ def test_overlapping_groups_keep_their_rows_in_doubt(three, wines):
     content = build(three, X, stability=counted)
     text = Reader(render(content)).all_text
     assert f"rows in doubt {content.n_doubts}" in text
-    assert "rows that come back" in text
+    assert "stable rows" in text
     assert "axis 1 axis 2 came back" in text  # of the selected variables
     record = stability_record(counted, list(X.index))
     assert record["rows"] == pytest.approx(counted.row_frequencies.mean())

@@ -229,7 +229,7 @@ def test_stability(three, wines):
     assert (found.agreement, found.pairwise, found.n_refits) == (pytest.approx(0.7), 0.5, 2)
     assert found.failures == {"lost": 1}
     assert found.back is None  # rows were not counted
-    assert "What comes back on other rows" in Reader(render(build(three, X, stability=result))).all_text
+    assert "Stability on other rows" in Reader(render(build(three, X, stability=result))).all_text
     result.frequencies = frequencies[:4]
     with pytest.raises(ValueError, match="stability covers 4 variables, but X has 13"):
         build(three, X, stability=result)

@@ -104,4 +104,6 @@ def test_missing_cells_are_grey_and_left_out_of_every_mean(wines):
     np.testing.assert_allclose(first.quantiles[:, 2], X[first.name].groupby(labels).median())
     text = Reader(render(content)).all_text
     assert "grey cells are missing" in text
-    assert f"{gaps.sum()} cells ({100 * gaps.mean():.1f}%) are missing: pictures and means are of the others." in text
+    assert (
+        f"{gaps.sum()} cells ({100 * gaps.mean():.1f}%) are missing: figures and means use the observed cells." in text
+    )

@@ -120,7 +120,7 @@ def test_large_images_are_drawn_smaller_and_the_page_says_so():
     cube = np.concatenate([rng.normal(3, 1, size=(4, 1200, 3)), rng.normal([1, 3, 5], 1, size=(4, 1200, 3))])
     found = segment(Cube(cube.astype(np.float32)), 2)
     html = render_image(build_image(found))
-    assert "The image is drawn smaller: each pixel here stands for 2 × 2" in Reader(html).all_text
+    assert "The image is shown at reduced size: each pixel here represents 2 × 2" in Reader(html).all_text
     assert picture(html, "label-map").shape == (4, 600, 4)
 
 
@@ -196,7 +196,7 @@ def test_the_view_of_the_scene_stands_beside_the_map(found):
     differences = np.abs(shown[..., :3].astype(int) - view.colours)[view.shown]
     assert differences.mean() < 10  # of 255: 63 colours stand for all of them
     text = Reader(html).all_text
-    assert "What it looks like" in text
+    assert "Colour view" in text
     said = str(view).replace(" um", " µm")
     assert said[0].upper() + said[1:] in text
     assert html.index('id="label-map"') < html.index('id="colour-map"') < html.index('id="uncertainty-map"')
@@ -230,7 +230,7 @@ def test_known_classes_have_a_map_in_the_colours_of_their_groups_and_a_table(ric
     assert f"the accuracy is {compared.accuracy:.3f}" in text
     assert f"the adjusted Rand index is {compared.rand:.3f}" in text
     assert f"the {compared.n_compared:,} pixels that have a class" in text
-    assert f"{compared.n_labelled - compared.n_compared:,} more have one, but are left out" in text
+    assert f"{compared.n_labelled - compared.n_compared:,} more have a class, but are masked" in text
     assert "no group" in text
     assert "Known classes" not in Reader(render_image(build_image(replace(rich, comparison=None)))).all_text
 
@@ -259,12 +259,12 @@ def test_the_page_says_which_contiguous_bands_are_exchangeable(rich):
 def test_the_page_shows_what_comes_back(rich):
     html = render_image(build_image(rich))
     text = Reader(html).all_text
-    assert "What comes back on other pixels" in text
+    assert "Stability on other pixels" in text
     assert f"in {100 * rich.stability.pixels:.0f}% of the refits" in text
     assert "came back" in text
     assert 'href="#stability"' in html
     moved = replace(rich, stability=replace(rich.stability, bands=None))
-    assert "how often they come back was not counted" in Reader(render_image(build_image(moved))).all_text
+    assert "their selection frequency was not computed" in Reader(render_image(build_image(moved))).all_text
 
 
 def test_notes_stand_at_the_top(rich):

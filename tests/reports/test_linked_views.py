@@ -206,7 +206,7 @@ def test_rows_are_searched_filtered_and_turned_over(browser, pages, three, wines
     assert not one(browser, "#row-after").is_enabled()
     search.clear()
     search.send_keys("nobody")
-    assert (count.text, table(browser)) == ("No row is found", [])
+    assert (count.text, table(browser)) == ("No matching rows", [])
     search.clear()
     search.send_keys(Keys.SPACE, Keys.BACKSPACE)
     Select(one(browser, "#row-group")).select_by_visible_text("group 3")

@@ -26,7 +26,7 @@ def mixed():
 
 
 def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
-    model = FisherEM(2, scale="none", random_state=0).fit(mixed(0.5))
+    model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.5))
     assert model.noise_factors_ == 1
     text = noise_words(model)
     tried = [record["n_factors"] for record in model.noise_choice_]
@@ -38,7 +38,7 @@ def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
 
 
 def test_no_factor_is_told_too(mixed):
-    model = FisherEM(2, scale="none", random_state=0).fit(mixed(0.0))
+    model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.0))
     assert model.noise_factors_ == 0
     assert re.fullmatch(r"no common factors, chosen by BIC from 0, 1, 2(, \d+)*", noise_words(model))
 
@@ -81,4 +81,4 @@ def test_a_given_scaling_and_columns_that_are_alike(mixed):
     assert scale_words(FisherEM(2, scale="none", random_state=0).fit(X)) == ""
     assert scale_words(FisherEM(2, scale="standardise", random_state=0).fit(X)) == "columns standardised"
     alike = FisherEM(2, scale="auto", random_state=0).fit(X / X.std(axis=0))
-    assert scale_words(alike).startswith("columns as they are: the columns share a unit")
+    assert scale_words(alike).startswith("columns unchanged: the columns share a unit")

@@ -10,6 +10,9 @@ import pytest
 from PIL import Image
 from selenium.webdriver.common.by import By
 
+from fisherem import SparseFisherEM, report
+from fisherem._utils.spreadsheets import unmarked
+
 from .browsing import click, needs_browser, one, visit
 
 pytestmark = needs_browser
@@ -112,3 +115,22 @@ def test_maps_are_saved_as_they_are_stored(browser, downloads, tmp_path):
     name, content = saved(browser, downloads, "[data-table='groups']", "CSV")
     counts = [int(line[1]) for line in as_rows(content)[1:]]
     assert counts == np.bincount(found.labels[found.labels >= 0]).tolist()
+
+
+def test_names_that_begin_like_formulas_are_marked_as_text(browser, wines, downloads, tmp_path):
+    X, _ = wines
+    names = ["=1+1", "+cmd", "-a", "@b", "'=c"]
+    hostile = X.iloc[:, :5].set_axis(names, axis=1)
+    model = SparseFisherEM(2, sparsity=0.6, random_state=0, n_init=1).fit(hostile)
+    ids = [f"=row{i}" for i in range(len(X))]
+    report(model, hostile, tmp_path / "page.html", ids=ids)
+    visit(browser, tmp_path / "page.html")
+    _, content = saved(browser, downloads, "[data-table='loadings']", "CSV")
+    found = [line[0] for line in as_rows(content)[1:]]
+    assert set(found) <= {f"'{name}" for name in names}
+    assert {unmarked(name) for name in found} <= set(names)
+    _, content = saved(browser, downloads, "[data-table='criteria']", "CSV")
+    values = {line[0]: line[1] for line in as_rows(content)}
+    assert float(values["BIC"]) < 0  # numbers are not marked
+    _, content = saved(browser, downloads, "[data-table='rows']", "CSV")
+    assert all(line[1].startswith("'=row") for line in as_rows(content)[1:])

@@ -93,9 +93,9 @@ def test_the_conclusion_stands_above_the_sections(three, wines):
     assert html.index('id="conclusion"') < html.index("<main")
     agree = f"The groups agree with the known classes for {100 * np.mean(_matched(three.labels_, y)):.0f}% of the rows."
     assert agree in text
-    assert "Before you rely on it" in text
-    assert "The number of groups, 3, was given: other numbers were not tried." in text
-    assert "Whether the groups and the variables come back on other rows was not checked." in text
+    assert "Limitations" in text
+    assert "The number of groups, 3, was given; other numbers were not tried." in text
+    assert "The stability of groups and variables on other rows was not checked." in text
     names = {e.name for words in conclude(build(three, X)).groups for e in [*words.high, *words.low]}
     assert names <= set(X.columns[three.support_])  # the line above the list speaks of the selected ones
 
@@ -110,12 +110,12 @@ def test_stability_is_part_of_the_conclusion(three, wines):
     counted = fisherem.stability(three, X, n_subsamples=3, fitted=three, random_state=0, n_jobs=1)
     content = build(three, X, stability=counted)
     share = f"{100 * counted.row_frequencies.mean():.0f}%"
-    seen = f"When only 50% of the rows are seen, a row is in its group again {share} of the time."
+    seen = f"When the model is refitted to 50% of the rows, a row is assigned to its group {share} of the time."
     assert seen in conclude(content).sentences
     shaky, rare = (counted.row_frequencies < 0.75).sum(), (counted.frequencies[three.support_] < 0.75).sum()
     said = caveats(content)
-    assert (f"{shaky} of 178 rows came back" in said) == bool(shaky)
-    assert (f"{rare} of the {three.support_.sum()} selected variables came back" in said) == bool(rare)
+    assert (f"{shaky} of 178 rows were assigned to their group" in said) == bool(shaky)
+    assert (f"{rare} of the {three.support_.sum()} selected variables are selected in fewer" in said) == bool(rare)
     assert "was not checked" not in said
 
 
@@ -124,14 +124,14 @@ def test_caveats_speak_of_what_is_wrong(three, wines):
     assert "C(K, S)" not in caveats(content)
     assert "C(K, S) is −3.0, below 0" in caveats(replace(content, value=-3.0))
     assert "did not converge" in caveats(replace(content, converged=False))
-    assert "20 of 178 rows (11%) lie between groups." in caveats(replace(content, n_doubts=20))
+    assert "20 of 178 rows (11%) have no clear group." in caveats(replace(content, n_doubts=20))
     assert "lie between groups" not in caveats(replace(content, n_doubts=10))
     groups = copy.copy(content.groups)
     groups.counts = np.array([9, 0, 169])
     said = caveats(replace(content, groups=groups))
     assert "Group 1 has fewer than 10 rows: its means and variances are uncertain." in said
     assert "No row is in group 2." in said
-    assert "The page shows 50 rows; the model was fitted to 178 others." in caveats(build(three, wines[0].iloc[:50]))
+    assert "The page shows 50 rows; the model was fitted to 178 rows." in caveats(build(three, wines[0].iloc[:50]))
 
 
 def test_fewer_rows_than_variables_is_a_caveat(blobs):
@@ -153,7 +153,9 @@ def test_what_the_verdict_says_is_not_said_twice(three, wines):
     groups = copy.copy(content.groups)
     groups.counts = np.array([7, 100, 71])
     caution = "The smallest group has 7 rows: too few to say much about it."
-    verdict = VerdictPart("Probably 3 groups.", "leaning", False, [], [caution], [2, 3], 3, [])
+    verdict = VerdictPart(
+        "3 groups, more likely than 2.", "leaning", False, [], [caution], [2, 3], 3, [], [], None, np.zeros(0, int)
+    )
     said = caveats(replace(content, groups=groups, verdict=verdict))
     assert caution in said
     assert "fewer than 10 rows" not in said
@@ -174,10 +176,10 @@ def test_given_groups_are_not_called_found(wines, tmp_path):
     page = Reader(explain(X, y).report(X, tmp_path / "page.html").read_text()).all_text
     assert "178 rows were given in 3 groups" in page
     assert "The groups were given, not found." in page
-    assert "of the rows are put into the group that was given." in page
+    assert "of the rows to their given group." in page
     assert "--stability" not in page
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 60)) + 4 * np.eye(3, 60)[np.arange(30) % 3])
     page = Reader(explain(wide, np.arange(30) % 3).report(wide, tmp_path / "wide.html").read_text()).all_text
-    assert "The posteriors carry no information" in page
+    assert "The posteriors do not indicate how certain" in page
     assert "--stability" not in page
-    assert "Whether they come back on other rows is a question to the method that made them" in page
+    assert "To check whether they are reproducible, run the method that made them again" in page

@@ -8,8 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseKMeans, datasets
-from fisherem.solvers.sparse_kmeans import bound_grid, optimal_weights
-from fisherem.solvers.weighted_kmeans import weighted_kmeans
+from fisherem.solvers.sparse_kmeans import bound_grid, dense_start, optimal_weights
 from tests.naive import accuracy
 
 
@@ -21,7 +20,7 @@ def between_by_loops(X, labels):
 
 def test_equal_weights_are_k_means(wine):
     X, _ = wine
-    ours = weighted_kmeans(X, 3, n_init=20, max_iter=300, rng=np.random.RandomState(0))
+    ours = dense_start(X, 3, 20, np.random.RandomState(0))
     theirs = KMeans(3, n_init=20, random_state=0).fit(X)
     assert adjusted_rand_score(ours.labels, theirs.labels_) == 1
     np.testing.assert_allclose((X**2).sum() - ours.value, theirs.inertia_)

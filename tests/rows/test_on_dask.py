@@ -12,8 +12,6 @@ import pytest
 
 import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
-from fisherem.core.data import sampling as sample
-from fisherem.core.starts import partitions as start
 from fisherem.tables import dask_table as dask_tables
 from fisherem.tables.dask_table import DaskTable
 from tests.same import same
@@ -88,7 +86,7 @@ def test_frames_keep_their_names(rows, in_memory):
     )
 
 
-def test_other_options_are_the_same_too(rows, monkeypatch):
+def test_other_options_are_the_same_too(rows, treat_as_large):
     weights = np.random.default_rng(0).integers(0, 3, size=len(rows)).astype(float)
     X = da.from_array(rows, chunks=(250, -1))
 
@@ -102,8 +100,7 @@ def test_other_options_are_the_same_too(rows, monkeypatch):
     compare({"init": np.arange(len(rows)) % 3, "discriminant": "svd"})
     compare({"init": np.eye(3)[np.arange(len(rows)) % 3] * 0.7 + 0.1})
     compare({"n_init": 2}, weights)
-    monkeypatch.setattr(start, "_EXACT_ELEMENTS", 1000)  # starts by a sample
-    monkeypatch.setattr(sample, "SAMPLE_ROWS", 200)
+    treat_as_large(1000, 200)
     compare({"n_init": 3})
     compare({"n_init": 1}, weights)
     compare({"init": "random", "n_init": 2})

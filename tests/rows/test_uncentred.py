@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fisherem.core.data.problem import prepare
+from fisherem.rows.base import ArrayRows
 from fisherem.rows.blocks import Block, UncentredBlock, block_of
-from fisherem.rows.in_memory import ArrayRows
 
 
 def rows_at(offset, n=700, p=6, dtype=float):

@@ -9,16 +9,17 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
+from fisherem import FactorMixture, FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.selection_likelihood import selected_likelihood, selection_parameters
 from fisherem.core.engine import multistart
+from fisherem.core.starts.partitions import STARTS
 from fisherem.estimators import fitting
 from fisherem.estimators.fitting import specification
+from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import MODELS
-from fisherem.search import grid_runner as searching
-from fisherem.search import verdict_search
 from fisherem.search.grid import columns
+from fisherem.search.search_tables import criterion_table
 from tests.naive import mixture_log_densities
 
 SMALL = {"n_clusters": [2, 3], "models": ["DB", "AkB"], "n_init": 2, "n_jobs": 1}
@@ -112,11 +113,10 @@ def test_covariance_is_computed_once(simulated, monkeypatch):
     assert len(calls) == 1
 
 
-def test_starts_are_shared_between_models(simulated, monkeypatch):
+def test_starts_are_shared_between_models(simulated):
     calls = []
-    original = searching.starting_points
-    monkeypatch.setattr(searching, "starting_points", lambda *a: calls.append(1) or original(*a))
-    ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
+    with STARTS.having("counted", lambda *a: calls.append(1) or STARTS["ward"](*a)):
+        ModelSearch(FisherEM(random_state=0, init="counted"), **SMALL).fit(simulated)
     assert len(calls) == 2  # one per number of groups
 
 
@@ -218,11 +218,9 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
         ({"estimator": FisherEM(init=np.arange(300) % 2)}, "init must be a name"),
     ],
 )
-def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match, monkeypatch):
-    for module, name in ((fitting, "prepare"), (verdict_search, "prepared_rows")):
-        monkeypatch.setattr(module, name, lambda *a, **k: pytest.fail("work has begun"))
-    with pytest.raises(ValueError, match=match):
-        ModelSearch(**{"estimator": SparseFisherEM(random_state=0), **parameters}).fit(simulated)
+def test_bad_grids_are_refused_before_any_fit(simulated, parameters, match):
+    with STARTS.having("never", lambda *a: pytest.fail("a fit has begun")), pytest.raises(ValueError, match=match):
+        ModelSearch(**{"estimator": SparseFisherEM(init="never", random_state=0), **parameters}).fit(simulated)
 
 
 def test_wrong_kind_of_estimator(simulated):
@@ -253,12 +251,11 @@ def test_names_and_weights_are_carried(wine):
 # -- checkpoints and interrupts ----------------------------------------------------------------------------------------
 
 
-def test_checkpoint_gives_identical_results_without_refitting(simulated, tmp_path, monkeypatch):
+def test_checkpoint_gives_identical_results_without_refitting(simulated, tmp_path):
     grid = {**SMALL, "checkpoint": tmp_path / "fits"}
     first = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(simulated)
-    monkeypatch.setattr(multistart, "continue_from", lambda *a: pytest.fail("fitted again"))
     again = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(simulated)
-    pd.testing.assert_frame_equal(first.results_, again.results_)
+    pd.testing.assert_frame_equal(first.results_, again.results_)  # seconds included: nothing was fitted again
     np.testing.assert_array_equal(first.labels_, again.labels_)
     assert not list((tmp_path / "fits").glob("*.part"))
 
@@ -318,24 +315,29 @@ def test_a_killed_search_goes_on_where_it_stopped(tmp_path):
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())  # what was done was not done again
 
 
-def test_ctrl_c_keeps_what_is_done(simulated, monkeypatch):
-    original, calls = searching.dense_cells, []
+def ctrl_c(fit: int) -> Criterion:
+    """A criterion during whose evaluation of the n-th fit the user presses Ctrl-C."""
+    seen: list[float] = []
 
-    def interrupted(*arguments):
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        calls.append(1)
-        return original(*arguments)
+    def value(log_likelihood, *others):
+        if log_likelihood not in seen:
+            seen.append(log_likelihood)
+            if len(seen) == fit:
+                raise KeyboardInterrupt
+        return log_likelihood
 
-    monkeypatch.setattr(searching, "dense_cells", interrupted)
+    return Criterion("pressed", "Pressed", "log-likelihood", value)
+
+
+def test_ctrl_c_keeps_what_is_done(simulated):
     search = ModelSearch(FisherEM(random_state=0), **SMALL)
-    with pytest.warns(UserWarning, match="interrupted: the results are those of the 2 fits"):
-        search.fit(simulated)
-    assert search.interrupted_
-    assert len(search.results_) == 2
-    assert search.predict(simulated).shape == (300,)
-    calls[:] = [1]
-    with pytest.raises(KeyboardInterrupt):  # nothing done yet: nothing to keep
+    with CRITERIA.having("pressed", ctrl_c(3)):
+        with pytest.warns(UserWarning, match="interrupted: the results are those of the 2 fits"):
+            search.fit(simulated)
+        assert search.interrupted_
+        assert len(search.results_) == 2
+        assert search.predict(simulated).shape == (300,)
+    with CRITERIA.having("pressed", ctrl_c(1)), pytest.raises(KeyboardInterrupt):  # no fit is finished
         ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
 
 
@@ -370,3 +372,25 @@ def test_selected_likelihood_of_a_dense_fit_is_its_own(wine):
     dense, _ = fit(problem, spec)
     likelihood, _ = selected_likelihood(problem, dense, spec.family)
     assert likelihood == pytest.approx(dense.log_likelihood, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", ["none", "standardise"])
+@pytest.mark.parametrize("estimator", [FisherEM, FactorMixture])
+def test_a_new_criterion_reaches_results_tables_and_checkpoints(simulated, tmp_path, estimator, scale):
+    """One that is not linear in the number of parameters has to be evaluated for the rows as they were given."""
+
+    def steep(log_likelihood, m, n, entropy):
+        return log_likelihood - m**1.5 / 10
+
+    model = estimator(random_state=0, scale=scale)
+    grid = {"n_clusters": [2, 3], "n_init": 2, "n_jobs": 1, "checkpoint": tmp_path}
+    ModelSearch(model, criterion="bic", models=["AkB"] if estimator is FisherEM else None, **grid).fit(simulated)
+    with CRITERIA.having("steep", Criterion("steep", "Steep", "log-likelihood - parameters^1.5 / 10", steep)):
+        search = ModelSearch(model, criterion="steep", models=["AkB"] if estimator is FisherEM else None, **grid)
+        r = search.fit(simulated).results_
+        np.testing.assert_allclose(r["steep"], steep(r["log_likelihood"], r["n_parameters"], 300, 0))
+        assert search.best_score_ == r["steep"].max() == search.best_estimator_.steep_
+        assert search.best_estimator_.criterion("steep", simulated) == pytest.approx(search.best_score_)
+        assert "chosen by Steep" in str(search.summary())
+        if estimator is FisherEM:
+            assert criterion_table(search).values.to_numpy().ravel() == pytest.approx(r["steep"])

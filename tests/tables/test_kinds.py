@@ -132,7 +132,7 @@ def test_files_of_a_folder_that_differ_in_their_types(frame, tmp_path):
     folder.mkdir()
     frame.to_parquet(folder / "1.parquet")
     frame.assign(b=DAYS).to_parquet(folder / "2.parquet")
-    with pytest.raises(TableError, match=r"2\.parquet: column 'b' holds dates, and in 1\.parquet it holds numbers"):
+    with pytest.raises(TableError, match=r"2\.parquet: column 'b' holds dates, but in 1\.parquet it holds numbers"):
         open_table(folder)
 
 
@@ -154,7 +154,7 @@ def test_workbooks_keep_what_their_cells_hold(tmp_path):
     file_refused(workbook(path, ["a", "b"], [1, 2], [None, 3]), "line 3, column 'a': the cell is empty")
     file_refused(workbook(path, ["a", "b"], [1, 2], ["NA", 3]), "line 3, column 'a': 'NA' is not a finite number")
     file_refused(workbook(path, ["a", "b"], [1, 2], [3, datetime.time(9, 30)]), "column 'b' holds dates")
-    file_refused(workbook(path, ["a", "b"]), "only a header line")
+    file_refused(workbook(path, ["a", "b"]), "a header line but no rows")
     file_refused(workbook(path), "the first sheet is empty")
 
 
@@ -179,9 +179,9 @@ def test_damaged_archives_of_arrays(tmp_path):
         path.write_bytes(damaged)
         file_refused(path, r"not a readable NumPy archive \(.+\)")
     np.savez(path)
-    file_refused(path, "an archive without arrays")
+    file_refused(path, "the archive contains no arrays")
     with path.open("wb") as file:
         np.save(file, X)
-    file_refused(path, "an array, not an archive of arrays; name the file .npy")
+    file_refused(path, "a single array, not an archive of arrays; rename the file to .npy")
     np.savez(path, X=np.column_stack([DAYS.to_numpy()] * 2))
     file_refused(path, "must hold numbers; its data type is datetime64")

@@ -6,7 +6,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import FisherEM, SelectDiscriminative, SparseFisherEM, SparseKMeans
-from fisherem.tables.checking import check_table, whole_table
+from fisherem.tables.checking import check_table
 from fisherem.tables.errors import TableError
 from fisherem.tables.file_table import FileTable
 from fisherem.tables.opening import open_table
@@ -96,7 +96,7 @@ def test_names_of_rows_as_r_and_pandas_write_them(frame, tmp_path):
     table = read_table(path)
     assert list(table.X.columns) == ["Mg", "Al 2", "K"]
     assert table.ids[3] == "r3"
-    assert any("taken as the names of the rows" in note for note in table.notes)
+    assert any("used as row names" in note for note in table.notes)
     frame.to_excel(tmp_path / "t.xlsx")
     assert read_table(tmp_path / "t.xlsx").ids[3] == "r3"
     assert read_table(path, id_column="K", drop=["(row)"]).X.shape == (30, 2)
@@ -120,7 +120,7 @@ def test_files_that_are_not_what_they_say(frame, tmp_path):
     path.write_text("")
     refused(path, "the file is empty")
     path.write_text("a,b,c\n")
-    refused(path, "only a header line")
+    refused(path, "a header line but no rows")
     path.write_text("a,b,c\n1,2,3\n1,2\n")
     refused(path, "line 3 has 2 fields where the first line has 3")
     path.write_text("a,b,c\n1,2,3\n1,2,3,4\n")
@@ -200,8 +200,9 @@ def test_a_table_is_streamed_when_it_does_not_fit_half_of_the_budget(big):
     assert nameless.names == ["x1", "x3", "x4", "x5", "x6"]
     np.testing.assert_array_equal(nameless.X.rows_at(np.array([7])), X[[7]][:, [0, 2, 3, 4, 5]])
     assert open_table(folder / "big.npy").ids == range(1, 401)
-    text = open_table(folder / "plain.csv", memory="20kB")
-    assert any("read whole, whatever the budget" in note for note in text.notes)
+    np.savetxt(folder / "short.csv", np.sign(X), "%d", ",")
+    text = open_table(folder / "short.csv", memory="20kB")
+    assert any("always read whole" in note for note in text.notes)
 
 
 def test_blocks_of_a_view_stay_within_the_budget(big):
@@ -245,16 +246,16 @@ def test_estimators_accept_every_kind_of_file(big):
 def test_rows_that_must_be_in_memory_fit_the_budget_or_are_refused(big):
     folder, X = big
     model = FisherEM(3, random_state=0, n_init=1).fit(X)
-    np.testing.assert_array_equal(whole_table(model, folder / "big.npy"), X)
-    np.testing.assert_array_equal(whole_table(model, X), X)
+    np.testing.assert_array_equal(check_table(model, folder / "big.npy", reset=False), X)
+    np.testing.assert_array_equal(check_table(model, X, reset=False), X)
     model.set_params(memory="20kB")
     with pytest.raises(TableError, match=r"big\.npy: 400 rows x 6 columns \(0\.0192 MB\) .* budget \(0\.02 MB\)"):
-        whole_table(model, folder / "big.npy")
+        check_table(model, folder / "big.npy", reset=False)
     assert isinstance(check_table(model, folder / "big.npy", reset=False, elsewhere=True), FileTable)
 
 
 @pytest.mark.parametrize("memory", ["1GB", "20kB"])
-def test_a_selector_opens_its_file_once(big, monkeypatch, memory):
+def test_a_selector_opens_its_file_once(big, memory):
     folder, X = big
     opened = []
     reader = READERS[".npy"]
@@ -263,13 +264,15 @@ def test_a_selector_opens_its_file_once(big, monkeypatch, memory):
         opened.append(path)
         return reader.streamed(path)
 
-    monkeypatch.setitem(READERS._entries, ".npy", Reader(streamed=counted))
+    path = folder / f"{memory}.counted"
+    path.write_bytes((folder / "big.npy").read_bytes())
     selector = SelectDiscriminative(SparseFisherEM(3, sparsity=0.1, random_state=0, n_init=1, memory=memory))
-    selector.fit(folder / "big.npy")
-    assert len(opened) == 1
-    support = selector.get_support()
-    assert 0 < support.sum() < 6
-    np.testing.assert_array_equal(selector.transform(folder / "big.npy"), X[:, support])
+    with READERS.having(".counted", Reader(streamed=counted)):
+        selector.fit(path)
+        assert len(opened) == 1
+        support = selector.get_support()
+        assert 0 < support.sum() < 6
+        np.testing.assert_array_equal(selector.transform(path), X[:, support])
 
 
 def test_a_new_reader_is_one_entry(big):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, SparseKMeans, compare
 from fisherem.core.data.problem import prepare
-from fisherem.rows.in_memory import ArrayRows
+from fisherem.rows.base import ArrayRows
 from fisherem.rows.sparse import SparseRows
 from fisherem.search.scoring import accuracy
 from fisherem.tables.errors import TableError
@@ -171,3 +171,63 @@ def test_prepared_rows_keep_their_covariance():
     X, _ = counts()
     problem = prepare(SparseTable(sparse.csr_array(X), 10**9), ridge=1e-3)
     np.testing.assert_allclose(problem.scatter.variances(), X.var(axis=0), rtol=1e-3, atol=1e-9)
+
+
+def offset_rows(n=60):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 4)) + 5 * rng.integers(2, size=(n, 1))
+
+
+def shifted(columns, by, zero=False):
+    X = offset_rows()
+    X[:, columns] += by
+    if zero:
+        X[3, 0] = 0
+    return X
+
+
+@pytest.mark.parametrize("X", [
+    shifted([0], 1e4), shifted([0], 1e8), shifted([0, 1, 2, 3], 1e8), shifted([1], 1e10), shifted([0], 1e8, zero=True),
+    shifted([0], 1.7e18) , offset_rows() * 1e-320, offset_rows() * 1e300,
+], ids=["1e4", "1e8", "all", "1e10", "with a zero", "nanoseconds", "subnormal", "large"])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:without scaling")
+@pytest.mark.parametrize("scale", ["none", "standardise"])
+def test_offsets_and_units_give_the_dense_fit(X, scale):
+    if X[0, 0] > 1e17:
+        X = X * np.array([1, 1e4, 1e4, 1e4])
+        X[:, 0] += 1e6 * np.arange(60)
+
+    def fitted(rows):
+        parameters = {"model": "DkB", "init": "random", "n_init": 2, "random_state": 0, "n_jobs": 1}
+        return FisherEM(2, scale=scale, noise_factors=0, **parameters).fit(rows)
+
+    dense, thin = fitted(X), fitted(sparse.csr_array(X))
+    np.testing.assert_allclose(thin.log_likelihood_, dense.log_likelihood_, rtol=1e-8)
+    np.testing.assert_array_equal(thin.labels_, dense.labels_)
+    np.testing.assert_allclose(thin.score_samples(sparse.csr_array(X)), dense.score_samples(X), rtol=1e-7)
+    some = sparse.csr_array(X[2:5])  # one row of them has a zero in a column with an offset
+    np.testing.assert_allclose(thin.predict_proba(some), dense.predict_proba(X[2:5]), atol=1e-8)
+
+
+def test_products_of_columns_with_an_offset():
+    rng = np.random.default_rng(2)
+    X, _ = counts(n=100)
+    X[:, [3, 7]] = 1e9 + rng.normal(size=(100, 2))
+    pair = ArrayRows(X, block_rows=40), SparseRows(sparse.csr_array(X), block_rows=40)
+    for rows in pair:
+        rows.recentre(X.mean(axis=0))
+    for span in pair[0].slices:
+        dense, thin = pair[0]._block(span), pair[1]._block(span)
+        A, W, w = rng.normal(size=(4, 30)), rng.uniform(size=(3, len(dense))), rng.uniform(size=len(dense))
+        np.testing.assert_allclose(thin.times(A), dense.times(A), atol=1e-9)
+        np.testing.assert_allclose(thin.sums(W), dense.sums(W), atol=1e-9)
+        np.testing.assert_allclose(thin.squared_norms(), dense.squared_norms(), atol=1e-9)
+        for weights in (w, None):
+            np.testing.assert_allclose(thin.cross(weights), dense.cross(weights), atol=1e-9)
+        whole = np.concatenate([tile.copy() for _, tile in thin.tiles()])
+        np.testing.assert_array_equal(whole, np.concatenate([tile.copy() for _, tile in dense.tiles()]))
+
+
+def test_rows_whose_variance_cannot_be_computed_are_refused():
+    with pytest.raises(ValueError, match="the variances of the columns cannot be computed"):
+        prepare(offset_rows() * 1e-300, ridge=0.1, rescale=lambda rows, unit: rows)

@@ -130,7 +130,7 @@ def test_files_that_are_no_tables(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_source(tmp_path / "rows.npy")
     zarr.open_group(str(tmp_path / "group.zarr"), mode="w").create_array("inner", shape=(2, 2), dtype="f8")
-    with pytest.raises(ValueError, match=r"a Zarr group; give one of its arrays \(inner\)"):
+    with pytest.raises(ValueError, match=r"a Zarr group; open one of its arrays \(inner\)"):
         open_source(tmp_path / "group.zarr")
     assert pq.ParquetFile(tmp_path / "text.parquet").metadata.num_rows == 2
 
@@ -141,7 +141,7 @@ def test_a_file_that_has_become_shorter(tmp_path, order):
     source = open_source(tmp_path / "rows.npy")
     with (tmp_path / "rows.npy").open("r+b") as file:
         file.truncate(1000)
-    with pytest.raises(FileChangedError, match="has become shorter while it was read: it has 1000 bytes"):
+    with pytest.raises(FileChangedError, match="has become shorter while it was being read: it has 1000 bytes"):
         source.read(40, 53)
     with pytest.raises(FileChangedError, match="has become shorter"):
         source.take(np.array([50]))

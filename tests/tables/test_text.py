@@ -44,7 +44,7 @@ def test_a_first_row_with_a_gap_is_no_header(refused, first):
 
 
 def test_a_first_row_that_may_be_a_header_or_not_is_asked_about(opened, refused):
-    refused("5.1,n.d.,1.4,0.2\n4.9,3.0,1.4,0.2\n", "line 1: 'n.d.' stands beside numbers: name every column")
+    refused("5.1,n.d.,1.4,0.2\n4.9,3.0,1.4,0.2\n", "line 1: 'n.d.' is next to numbers: name every column")
     assert opened("label,400,410.5,420,430\n1,2,3,4,5\n").X.shape == (1, 5)  # wavelengths are in order
     assert opened("a,b,0.9\n1,2,3\n").X.shape == (1, 3)  # words are more
     assert opened("label,4000,3990\n1,2,3\n").X.shape == (1, 3)
@@ -98,7 +98,7 @@ def test_lines_are_counted_as_an_editor_counts_them(refused):
     refused('"a\nb",c\n1,2\n3,x\n', "line 4, column 'c': 'x'")
     refused("a\tb\n1\t2\n\t\n3\t4\n", "line 3, column 'a': the cell is empty")
     refused('a,b\n1,2\n"3,4\n5,6\n', "line 3 has 1 field .* close its quote")
-    refused('a\n1\n"3\n5\n', "line 3: a quote is opened and not closed")
+    refused('a\n1\n"3\n5\n', "line 3: a quote is opened but not closed")
 
 
 def test_a_quote_may_come_late(opened):
@@ -142,7 +142,9 @@ def test_thousands_are_groups_of_three(opened, refused):
 def test_the_option_is_for_text(tmp_path, refused):
     refused("a,b\n1,2\n", "comma must be one of 'decimal', 'thousands'; got 'both'", comma="both")
     np.save(tmp_path / "t.npy", np.eye(3))
-    with pytest.raises(TableError, match=r"t\.npy: comma .* text is read \(\.csv, \.tsv, \.txt\), not this kind"):
+    with pytest.raises(
+        TableError, match=r"t\.npy: comma .* text files only \(\.csv, \.tsv, \.txt\); leave it out for this kind"
+    ):
         open_table(tmp_path / "t.npy", comma="decimal")
 
 
@@ -179,4 +181,13 @@ def test_damaged_gzip_files_are_named(tmp_path):
 
 
 def test_description_without_a_table(refused):
-    refused("!Series_title\tnothing\n", r"t\.csv: only description \(lines that begin with !\), no table")
+    refused("!Series_title\tnothing\n", r"t\.csv: the file has only description lines \(starting with !\) and no table")
+
+
+def test_tabs_between_quoted_cells_separate_them(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text('"id"\t"v|1"\t"a\tb"\n"x"\t"1"\t"2"\n"|y"\t"3"\t"4"\n')
+    table = open_table(path, id_column="id")
+    assert table.names == ["v|1", "a\tb"]
+    assert list(table.ids) == ["x", "|y"]
+    np.testing.assert_array_equal(table.X.to_numpy(), [[1, 2], [3, 4]])

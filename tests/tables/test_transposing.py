@@ -37,7 +37,7 @@ def test_a_series_matrix_has_its_samples_as_rows(series):
     np.testing.assert_array_equal(table.X, [[7.5, -1], [6.25, 0.5], [8, 2]])
     said = " ".join(table.notes)
     assert "5 lines of description" in said
-    assert "transposed (a series matrix has its samples in columns)" in said
+    assert "transposed (a series matrix has samples in columns)" in said
     kept = open_table(series, find_ids=True, transpose=False)
     assert list(kept.ids) == ["1007_s_at", "117_at"]
     assert kept.names == ["GSM1", "GSM2", "GSM3"]
@@ -75,7 +75,7 @@ def test_transposing_where_it_is_asked_for(by_genes):
     assert list(table.ids) == ["s0", "s1", "s2", "s3"]
     assert table.names == ["TP53", "MYC", "EGFR"]
     np.testing.assert_array_equal(table.X, frame.iloc[:, 1:].to_numpy().T)
-    assert any("as --transpose asks for" in note for note in table.notes)
+    assert any("as requested by --transpose" in note for note in table.notes)
     assert open_table(path, transpose=True, drop=["MYC"]).named().names == ["TP53", "EGFR"]
 
 
@@ -84,7 +84,7 @@ def test_numbers_without_names_are_transposed(tmp_path):
     table = open_table(tmp_path / "x.npy", transpose=True)
     assert table.names == ["x1", "x2"]
     assert table.X.shape == (3, 2)
-    with pytest.raises(TableError, match="transposing needs all of them: raise memory"):
+    with pytest.raises(TableError, match="transposing needs all of them in memory: increase memory"):
         open_table(tmp_path / "x.npy", transpose=True, memory=50)
 
 
@@ -149,7 +149,7 @@ def test_a_first_column_of_text_names_the_rows_if_its_cells_differ(tmp_path, kin
     table = open_table(written(["u1", "u2", "u3"]), find_ids=True).named()
     assert list(table.ids) == ["u1", "u2", "u3"]
     assert table.names == ["a", "b"]
-    assert any("'who', was taken as the names of the rows (--id-column names another)" in note for note in table.notes)
+    assert any("'who', was used as row names (--id-column selects another)" in note for note in table.notes)
     labelled = open_table(written(["u1", "u2", "u3"]), find_ids=True, label_column="who").named()
     assert list(labelled.labels) == ["u1", "u2", "u3"]
     assert list(labelled.ids) == [1, 2, 3]

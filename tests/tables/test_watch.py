@@ -38,7 +38,7 @@ def test_a_fit_ends_when_its_file_is_overwritten(rows, path, monkeypatch):
         return read(self, start, stop, buffer)
 
     monkeypatch.setattr(NpySource, "read", reading)
-    with pytest.raises(FileChangedError, match=r"rows\.npy was written to while it was read"):
+    with pytest.raises(FileChangedError, match=r"rows\.npy was written to while it was being read"):
         FisherEM(3, n_init=1, random_state=0, memory=MEMORY).fit(path)
     assert len(calls) > 200
 

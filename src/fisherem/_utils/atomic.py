@@ -1,4 +1,4 @@
-"""Files and folders of files that are either whole or not there."""
+"""Write files and folders of files atomically."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["atomic_file", "check_targets", "output_folder"]
 
 
 def check_targets(folder: Path, names: Iterable[str]) -> None:
-    """An error if something that is no file stands where a file of one of these names is to be written."""
+    """Raise an error if something other than a file exists at one of these names."""
     for name in names:
         target = folder / name
         if target.exists() and not target.is_file():
-            raise ValueError(f"{target}: is not a file, and a file of that name is to be written; remove it first")
+            raise ValueError(f"{target}: is not a file, but a file of that name is to be written; remove it first")
 
 
 @contextmanager
 def _named(path: Path):
-    """Give an error of the system that names no file, such as a full disk, the name of what was being written."""
+    """Add the name of the file to an OSError without one, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -36,7 +36,7 @@ def _named(path: Path):
 def atomic_file(path: Path):
     """A binary file to write to; it takes the place of `path` when the block ends without an error.
 
-    A reader sees the old file or the new one, never half of it. The file gets the permissions of any other new file.
+    Readers see either the old or the new file, never a partial one. The file has the default permissions.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -59,7 +59,7 @@ def _being_written(error: OSError, temporary: Path, folder: Path) -> Path | None
 
 @contextmanager
 def output_folder(folder: Path):
-    """A temporary folder inside `folder`, which is made if need be.
+    """A temporary folder inside `folder`, which is created if necessary.
 
     When the block ends without an error, its files move to `folder` together; after an error none does.
     """

@@ -1,4 +1,4 @@
-"""Docstrings that share sections: a subclass describes what it adds, and its help has the rest, too."""
+"""Docstrings that share sections: a subclass documents what it adds and inherits the other entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 __all__ = ["section", "with_sections_of"]
 
 C = TypeVar("C", bound=type)
-# A heading of numpydoc: a line, and one of hyphens under it.
+# A numpydoc heading: a title underlined with hyphens.
 _HEADING = r"(?m)^{}\n-+\n"
 
 
@@ -25,7 +25,7 @@ def section(doc: str, title: str) -> str:
 
 
 def with_sections_of(parent: type, *titles: str) -> Callable[[C], C]:
-    """Class decorator: the sections of these titles begin with the entries of the parent's."""
+    """Class decorator: insert the entries of the parent's sections with these titles before the class's own."""
 
     def documented(cls: C) -> C:
         own, inherited = cleandoc(cls.__doc__ or ""), cleandoc(parent.__doc__ or "")

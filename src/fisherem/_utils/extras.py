@@ -1,4 +1,4 @@
-"""Packages that only some inputs need, imported when they are needed."""
+"""Import optional dependencies when they are needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ __all__ = ["need_extra"]
 def need_extra(name: str, what: str, extra: str):
     """The module `name`, of one of the optional packages.
 
-    Where it is missing, an ImportError says that `what` ("reading ENVI files") needs it and that the extra `extra` of
-    fisherem installs it.
+    If it is not installed, the ImportError says that `what` ("reading ENVI files") needs it and that the extra
+    `extra` of fisherem installs it.
     """
     try:
         return import_module(name)

@@ -1,4 +1,4 @@
-"""Work with a time limit: in a process of its own, which is ended when the time is up."""
+"""Run a function with a time limit, in a separate process that is killed on timeout."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["LimitedWorker", "TimeUpError"]
 
 
 class TimeUpError(Exception):
-    """The work took longer than it may, and was stopped."""
+    """The function exceeded its time limit and was stopped."""
 
 
 class LimitedWorker:
     """A process that does one piece of work at a time, each within a limit; a context manager.
 
-    A thread could not be stopped, so that it would go on computing. The process is started again after a stop; what
-    the work starts itself ends with it. `ready` is called in the process first, to import what the work needs: that is
-    not the work's time.
+    A process is used because threads cannot be stopped. It is restarted after a timeout, and its child processes end
+    with it. `ready` is called in the process first, to import what the work needs; this does not count towards the
+    limit.
     """
 
     def __init__(self, ready: Callable[[], None]):
@@ -44,13 +44,13 @@ class LimitedWorker:
         except NotDoneError:
             self.stop()
             raise TimeUpError(f"stopped after {seconds:g} s, which is its limit") from None
-        except BaseException:  # an error of the work leaves the process as it is; Ctrl-C must not wait for the work
+        except BaseException:  # Ctrl-C must not wait for the work; after other errors the process is reused
             if not task.done():
                 self.stop()
             raise
 
     def _started(self):
-        # joblib's executor does not run the caller's script again, as that of the standard library would
+        # unlike that of the standard library, joblib's executor does not rerun the caller's script
         from joblib.externals.loky import ProcessPoolExecutor
 
         executor = ProcessPoolExecutor(max_workers=1)
@@ -58,7 +58,7 @@ class LimitedWorker:
         return executor
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None

@@ -1,4 +1,4 @@
-"""Independent tasks on several cores: results come as they are finished and do not depend on the number of cores."""
+"""Independent tasks on several cores: results are yielded as they finish and do not depend on the number of cores."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .register import added_entries, receive_entries
 
 __all__ = ["run_tasks"]
 
-# Starting worker processes costs a second or two: small jobs are done before that. Work begins in this process; when
-# it has run this long and at least this much seems to be left, the rest goes to workers.
+# Starting worker processes takes a second or two, so work begins in this process. After _BEGIN_SECONDS, the remaining
+# tasks are sent to workers if they are estimated to take at least _WORTH_SECONDS.
 _BEGIN_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
 
@@ -31,7 +31,7 @@ def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterat
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
-        added = added_entries()  # workers import the package afresh: what was registered since goes along
+        added = added_entries()  # workers import the package anew, so added entries are sent to them
         left_over = range(done, len(tasks))
         yield from workers(delayed(_numbered)(added, function, index, tasks[index]) for index in left_over)
 

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with an estimate in a terminal, silence in a pipe."""
+"""Progress of long work: a bar with a time estimate in a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 

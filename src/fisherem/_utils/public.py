@@ -1,4 +1,4 @@
-"""Public classes say that they live in `fisherem`, wherever their file is: model files name them by that."""
+"""Public classes report `fisherem` as their module, which is the name used in model files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A register: the one list of the entries of a kind, which everything else asks.
+"""Registers: the entries of one kind by name, used by all other code.
 
 The search, the report, the command line, `compare`, model files and the documentation read names and entries from here,
 so a new entry needs its own file and one call of `add`.
@@ -6,7 +6,7 @@ so a new entry needs its own file and one call of `add`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ class Register(Mapping[str, T], Generic[T]):
     """Entries of one `kind` by name, in the order in which they were added.
 
     `filled_by` is the module that adds the package's own, by its full name; it is imported when the register is first
-    asked, for modules that most programs do without.
+    used, because most programs do not need it.
     """
 
     def __init__(self, kind: str, entries: Mapping[str, T] | None = None, *, filled_by: str | None = None):
@@ -60,29 +60,27 @@ class Register(Mapping[str, T], Generic[T]):
     def add(self, name: str, entry: T | None = None) -> Any:
         """Add an entry; as a decorator (`@REGISTER.add("name")`) when only the name is given."""
         if entry is None:
-            return self._decorator(name)
+            return lambda entry: self.add(name, entry)
         self._fill()
-        return self.provide(name, entry)
-
-    def provide(self, name: str, entry: T) -> T:
-        """Add one of the package's own entries, from a module that `filled_by` imports: nothing else is imported."""
         if name in self._entries:
             raise ValueError(f"there is already a {self.kind} named {name!r}")
         self._entries[name] = entry
         return entry
 
-    def _decorator(self, name: str) -> Callable[[T], T]:
-        return lambda entry: self.add(name, entry)
+    def provide(self, name: str, entry: T) -> None:
+        """Add one of the package's own entries, from a module that `filled_by` imports."""
+        self._entries[name] = entry
+        self._own.add(name)
 
     def seal(self) -> None:
-        """Say that what is here now comes with the package: every process that imports it has it."""
+        """Mark the current entries as part of the package: every process that imports it has them."""
         self._own = set(self._entries)
 
     def _receive(self, entries: Mapping[str, T]) -> None:
         self._entries |= {name: entry for name, entry in entries.items() if name not in self._entries}
 
     def remove(self, name: str) -> T:
-        """Take an entry out again and return it."""
+        """Remove an entry and return it."""
         return self._entries.pop(name)
 
     def find(self, name: str) -> T:
@@ -94,7 +92,7 @@ class Register(Mapping[str, T], Generic[T]):
 
     @contextmanager
     def having(self, name: str, entry: T) -> Iterator[T]:
-        """The register with one more entry inside the block: for trying one out, and for tests."""
+        """Add an entry for the duration of a with block: for experiments and tests."""
         self.add(name, entry)
         try:
             yield entry
@@ -103,7 +101,7 @@ class Register(Mapping[str, T], Generic[T]):
 
 
 def added_entries() -> dict[str, dict[str, Any]]:
-    """What was added since a register was made or sealed, by kind and name: a worker process starts without it."""
+    """Entries that are not part of the package, by kind and name: worker processes do not have them."""
     added = {
         kind: {name: entry for name, entry in register._entries.items() if name not in register._own}
         for kind, register in _REGISTERS.items()
@@ -112,7 +110,7 @@ def added_entries() -> dict[str, dict[str, Any]]:
 
 
 def receive_entries(added: Mapping[str, Mapping[str, Any]]) -> None:
-    """Take over what another process has added; what is here already stays as it is."""
+    """Add the entries of another process; existing entries are kept."""
     for kind, entries in added.items():
         if kind in _REGISTERS:
             _REGISTERS[kind]._receive(entries)

@@ -1,4 +1,4 @@
-"""Words for people: lists that do not grow without end, plurals, groups and columns as people count them."""
+"""Wording of messages: abbreviated lists, plurals, names of groups and columns counted from 1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 __all__ = ["column_name", "count", "group_name", "listed", "ranges"]
 
-# Names that an error or a note shows before it says how many more there are.
+# Names listed in a message before the rest is only counted.
 MOST_LISTED = 5
 
 
@@ -23,17 +23,17 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def group_name(k: int) -> str:
-    """Group k (from 0, as in arrays) as people read it: counted from 1, in pages, terminals, CSV files and maps."""
+    """The name of group k (from 0, as in arrays), counted from 1 in pages, terminals, CSV files and maps."""
     return f"group {k + 1}"
 
 
 def column_name(j: int) -> str:
-    """The name of a column that has none: column j (from 0) is "x1", "x2", ... everywhere."""
+    """The name of column j (from 0) if it has none: "x1", "x2", ..."""
     return f"x{j + 1}"
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """ "3, 5-8, 12": ascending numbers, with what follows each other as one range."""
+    """ "3, 5-8, 12": ascending numbers, with consecutive ones as a range."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,23 +1,26 @@
-"""Options whose values are the names in a register, looked up only when a value is converted or help is shown.
+"""Types of options. Names from a register are looked up only when a value is converted or help is shown.
 
-`fisherem --help` must be quick, and the registers live in modules that import NumPy. A register is therefore given by
-its place, "package.module:NAME", relative to `fisherem`; NAME may also be a function that returns the names.
+`fisherem --help` must be quick, but the registers are in modules that import NumPy. A register is therefore given by
+its location, "package.module:NAME", relative to `fisherem`; NAME may also be a function that returns the names.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
 import click
 
-__all__ = ["Groups", "Model", "NameList", "NamesOption", "Registered", "Share", "names_at"]
+__all__ = [
+    "GROUPS", "SHARE", "Model", "NameList", "NamesOption", "Parsed", "Registered", "TableCommand", "names_at",
+    "or_auto", "whole",
+]  # fmt: skip
 
 
 def names_at(place: str) -> tuple[str, ...]:
-    """The names in the register at "package.module:NAME", as it is now."""
+    """The current names in the register at "package.module:NAME"."""
     module, _, name = place.partition(":")
     found: Any = getattr(import_module(f"fisherem.{module}"), name)
     names: Iterable[str] = found() if callable(found) else found
@@ -25,16 +28,16 @@ def names_at(place: str) -> tuple[str, ...]:
 
 
 class Registered(click.Choice):
-    """One of the names in a register, or one of some `words` besides."""
+    """One of the names in a register, or one of the additional `words`."""
 
     def __init__(self, place: str, *, words: tuple[str, ...] = ()):
-        # the parent's constructor would fix the choices now
+        # does not call the parent's constructor, which would fix the choices
         self.place, self.words = place, words
         self.case_sensitive = True
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The words and the names, as the register is now."""
+        """The words and the current names in the register."""
         return (*self.words, *names_at(self.place))
 
     def __repr__(self) -> str:
@@ -42,22 +45,22 @@ class Registered(click.Choice):
 
 
 class Model(Registered):
-    """A model by any of its names; what comes out is the name that the register has."""
+    """A model by any of its names, converted to its name in the register."""
 
     def convert(self, value, param, ctx):
-        """The register's name of a model that may be given in the paper's notation."""
+        """The register's name of a model, which may be given in the paper's notation."""
         from ..model.dlm import resolve
 
         try:
             return value if value in self.words else resolve(value).name
         except ValueError:
-            return super().convert(value, param, ctx)  # which says what the choices are
+            return super().convert(value, param, ctx)  # its error lists the choices
 
 
 class NameList(Registered):
-    """Names separated by commas, as a list; or "all". Whoever takes them checks them: some have several spellings.
+    """A list of names separated by commas, or "all". The caller checks the names, as some have several spellings.
 
-    With `brief`, the help has that word in front and the names in its text, where they are too long to stand in front.
+    `brief` replaces the names in the option's metavar, for lists of names that are too long for it.
     """
 
     name = "names"
@@ -67,55 +70,74 @@ class NameList(Registered):
         self.brief = brief
 
     def convert(self, value, param, ctx):
-        """ "a,b" as ["a", "b"]."""
+        """Convert "a,b" to ["a", "b"]."""
         if value == "all" or isinstance(value, (list, tuple)):
             return value
         names = [name.strip() for name in value.split(",") if name.strip()]
         return names or self.fail(f"expected names separated by commas; got {value!r}", param, ctx)
 
     def get_metavar(self, param, ctx):
-        """all, or some of the names."""
+        """The names, or `brief`."""
         return self.brief or f"[all|{','.join(names_at(self.place))}]"
 
 
 class NamesOption(click.Option):
-    """An option of type `NameList` whose help ends with the names, as the register is now."""
+    """An option of type `NameList` whose help ends with the current names in the register."""
 
     def get_help_record(self, ctx):
-        """(the option, its help) with all names."""
+        """(the option, its help followed by all names)."""
         assert isinstance(self.type, NameList)
         shown = copy.copy(self)
         shown.help = f"{self.help} {', '.join(names_at(self.type.place))}."
         return click.Option.get_help_record(shown, ctx)
 
 
-class Groups(click.ParamType):
-    """A number of groups, 2 or more, or the word auto."""
+class TableCommand(click.Command):
+    """A command with the argument DATA; its help lists the kinds of files in the register of readers."""
 
-    name = "NUMBER"
+    def format_epilog(self, ctx, formatter):
+        """Write the suffixes after the options."""
+        from ..tables.readers import kinds_of_files
 
-    def convert(self, value, param, ctx):
-        """The number, or "auto"."""
-        if value == "auto" or isinstance(value, int):
-            return value
-        if not (value.isascii() and value.isdigit()) or int(value) < 2:
-            self.fail(f"{value!r} is not a number of groups: give 2, 3, ... or auto", param, ctx)
-        return int(value)
+        formatter.write_paragraph()
+        formatter.write_text(f"DATA is a table in a file: {kinds_of_files()}.")
 
 
-class Share(click.ParamType):
-    """A share in (0, 1], or the word auto."""
+class Parsed(click.ParamType):
+    """Text that the function `parse` converts; `expected` describes valid values in the error for a ValueError."""
 
-    name = "SHARE"
+    def __init__(self, name: str, parse: Callable[[str], Any], expected: str):
+        self.name, self.parse, self.expected = name, parse, expected
 
     def convert(self, value, param, ctx):
-        """The number, or "auto"."""
-        if value == "auto":
-            return value
+        """Convert text; values that are not text are returned unchanged."""
         try:
-            share = float(value)
+            return self.parse(value) if isinstance(value, str) else value
         except ValueError:
-            share = float("nan")
-        if not 0 < share <= 1:
-            self.fail(f"{value!r} is not a share: give a number above 0 and at most 1, or auto", param, ctx)
-        return share
+            return self.fail(f"{value!r} is not {self.expected}", param, ctx)
+
+
+def or_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`parse` for all values but the word auto, which is returned unchanged."""
+    return lambda text: text if text == "auto" else parse(text)
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Convert text to a whole number that is at least `least`."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            raise ValueError
+        return int(text)
+
+    return parse
+
+
+def _share(text: str) -> float:
+    if not 0 < float(text) <= 1:
+        raise ValueError
+    return float(text)
+
+
+GROUPS = Parsed("NUMBER", or_auto(whole(2)), "a number of groups: give 2, 3, ... or auto")
+SHARE = Parsed("SHARE", or_auto(_share), "a share: give a number above 0 and at most 1, or auto")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import click
@@ -25,6 +27,15 @@ __all__ = ["main"]
 def main(debug):
     """Cluster high-dimensional data and say which variables make the groups."""
     plain_output()
+    _end_in_order()
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM end the command as an exception does, so that unfinished files are removed; exit code 143."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    click.get_current_context().call_on_close(lambda: signal.signal(signal.SIGTERM, before))
 
 
 @click.command()

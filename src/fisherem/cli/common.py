@@ -1,18 +1,21 @@
-"""What the commands share: errors as one line with an exit code, warnings as one line, ranges of numbers."""
+"""Helpers for all commands: one-line errors with an exit code, one-line warnings, ranges of numbers."""
 
 from __future__ import annotations
 
 import functools
 import sys
+from itertools import islice
 
 import click
 
 __all__ = [
-    "FailedError", "InputError", "StoppedError", "cluster_range", "friendly", "plain_output", "quiet_warnings",
+    "CLUSTER_RANGE", "FailedError", "InputError", "StoppedError", "cluster_range", "friendly", "plain_output",
+    "quiet_warnings",
 ]  # fmt: skip
 
-# Numbers of groups that one search may try.
+# Numbers of groups that one search may try, and the description of valid values.
 _MOST_NUMBERS = 1000
+CLUSTER_RANGE = f"a range like 2:8 or numbers like 2,3,5 (from 2, at most {_MOST_NUMBERS:,} of them), or auto"
 
 
 class InputError(click.ClickException):
@@ -28,13 +31,13 @@ class FailedError(click.ClickException):
 
 
 class StoppedError(click.ClickException):
-    """Ctrl-C ended the work early: one line, and the exit code that shells use for it."""
+    """Interrupted by Ctrl-C: one line, exit code 130 as in shells."""
 
     exit_code = 130
 
 
 def friendly(command):
-    """Errors as one line with an exit code; the traceback only with --debug."""
+    """Decorator: print errors as one line with an exit code; show the traceback only with --debug."""
 
     @functools.wraps(command)
     def run(*args, **keywords):
@@ -56,49 +59,57 @@ def friendly(command):
         except OSError as error:
             named = f"{error.filename}: {error.strerror}" if error.filename else f"{_work(keywords)}: {error}"
             raise FailedError(named) from None
-        except Exception as error:  # nothing that we raise: say what happened, and what helps to find it
+        except Exception as error:  # unexpected errors: ask for a bug report
+            if _is_shortage(error):
+                why = " ".join(str(error).split())
+                raise FailedError(f"{_work(keywords)}: not enough memory or processes ({why})") from None
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise FailedError(
-                f"{_work(keywords)}: unexpected error ({what}). This is a fault of fisherem: please report it to its "
-                "maintainers, with what `fisherem --debug ...` prints for the same command"
+                f"{_work(keywords)}: unexpected error ({what}). This is a bug in fisherem: please report it with "
+                "the output of `fisherem --debug ...` for the same command"
             ) from None
 
     return run
 
 
+def _is_shortage(error: Exception) -> bool:
+    """Whether an error is another name for too little memory: for threads, libraries or worker processes."""
+    shortages = ("can't start new thread", "failed to map segment", "cannot allocate memory", "out of memory")
+    ended = type(error).__name__ in ("BrokenProcessPool", "TerminatedWorkerError")  # killed by the system
+    return ended or any(words in str(error).lower() for words in shortages)
+
+
 def _work(keywords: dict) -> str:
-    """The command that runs and the file that it was given: "fit iris.csv"."""
+    """The current command and its file, such as "fit iris.csv"."""
     given = [keywords[name] for name in ("model_file", "image") if keywords.get(name) is not None]
     given += [keywords["source"].data] if "source" in keywords else []
     return " ".join(map(str, [click.get_current_context().info_name, *given]))
 
 
 def plain_output() -> None:
-    """Let a terminal that knows few letters show the others as ?: the work is done, and must not fail over a letter."""
+    """Replace characters that the terminal cannot encode by ?, so that printing a result cannot fail."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
-def cluster_range(ctx, param, value):
-    """2:8 or 2,3,5 as a list of numbers."""
-    try:
-        if ":" in value:
-            first, last = map(int, value.split(":"))
-            if last - first >= _MOST_NUMBERS:
-                raise click.BadParameter(f"at most {_MOST_NUMBERS:,} numbers of groups can be tried; got {value!r}")
-            numbers = list(range(first, last + 1))
-        else:
-            numbers = [int(v) for v in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"expected a range like 2:8 or numbers like 2,3,5; got {value!r}") from None
-    if not numbers or min(numbers) < 2:
-        raise click.BadParameter(f"numbers of groups start at 2; got {value!r}")
+def cluster_range(text: str):
+    """Convert "2:8" or "2,3,5" to a list of numbers of groups; "auto" is returned unchanged."""
+    if text == "auto":
+        return text
+    first, colon, last = text.partition(":")
+    numbers = list(islice(range(int(first), int(last) + 1), _MOST_NUMBERS + 1)) if colon else _numbers(text)
+    if not 1 <= len(numbers) <= _MOST_NUMBERS or min(numbers) < 2:
+        raise ValueError
     return numbers
 
 
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
 def quiet_warnings() -> None:
-    """Warnings as one line on standard error, without the place in the code."""
+    """Show warnings as one line on standard error, without the location in the code."""
     import warnings
 
     def show(message, category, filename, lineno, file=None, line=None):

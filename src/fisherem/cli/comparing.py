@@ -1,4 +1,4 @@
-"""The command that puts methods side by side."""
+"""The command `compare`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 
 import click
 
-from .choices import NameList, NamesOption
-from .common import friendly, quiet_warnings
+from .choices import NameList, NamesOption, TableCommand
+from .common import InputError, friendly, quiet_warnings
 from .data import open_data, scaled
 from .folders import check_file
-from .options import scale_option, table_options
+from .options import memory_option, scale_option, table_options
 
 __all__ = ["compare"]
 
-# The rivals need all rows in memory: a table is read whole, whatever its size.
-_NO_LIMIT = 2**62
-# Long enough for every method on the paper's tables but the slowest two on the largest; nobody waits for nothing.
+# Sufficient for all methods on the paper's tables, except the slowest two on the largest table.
 _SECONDS = 60.0
 _METHODS = "search.comparison:methods"
 _WIDTHS = {"accuracy": 8, "ari": 6, "n_variables": 9, "seconds": 7}
 
 
 class _Rows:
-    """The table in the terminal: a line per method as it ends, and on standard error the one that runs."""
+    """The table in the terminal: a line per finished method; the running one is shown on standard error."""
 
     def __init__(self, names: list[str], scored: bool):
         self.names, self.done = names, 0
@@ -66,11 +64,11 @@ class _Rows:
         self._status.start()
 
     def close(self) -> None:
-        """Nothing runs any more."""
+        """Remove the status line."""
         self._show(None)
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @table_options
 @click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
 @click.option("--methods", cls=NamesOption, type=NameList(_METHODS, brief="NAMES"), default="all", show_default=True,
@@ -78,11 +76,15 @@ class _Rows:
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=_SECONDS, show_default=True,
               help="Time for each method; one that takes longer is stopped, and its line says so.")  # fmt: skip
 @scale_option
+@memory_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
-def compare(source, clusters, methods, seconds, scale, output):
-    """Fit several methods to the table DATA and put their results side by side, each as it is done."""
+def compare(source, clusters, methods, seconds, scale, memory, output):
+    """Fit several methods to the table DATA and print their results as they finish."""
+    import pandas as pd
+
     from .._utils.atomic import atomic_file
+    from .._utils.spreadsheets import write_csv
     from ..policy.scaling import share_a_unit
     from ..search.comparison import compare as run
     from ..search.comparison import method_names
@@ -91,10 +93,12 @@ def compare(source, clusters, methods, seconds, scale, output):
     if output is not None:
         check_file(output)
     names = method_names(methods)
-    table = open_data(source, _NO_LIMIT)
+    table = open_data(source, memory)
+    if not isinstance(table.X, pd.DataFrame):
+        raise InputError(f"{source.data}: compare needs all rows in memory ({table.notes[-1]}): increase --memory")
     for note in table.notes:
         if "--missing" in note:
-            click.echo(f"note: {note}; methods that take no gaps get the model's imputation", err=True)
+            click.echo(f"note: {note}; methods that do not support missing values use the model's imputation", err=True)
     # every method gets the same columns, scaled as our own estimators would
     X, _ = scaled(table, not share_a_unit(table.X.std().to_numpy()) if scale is None else scale)
     rows = _Rows(names, table.labels is not None)
@@ -104,4 +108,4 @@ def compare(source, clusters, methods, seconds, scale, output):
         rows.close()
     if output is not None:
         with atomic_file(output) as file:
-            found.table.to_csv(file, index=False)
+            write_csv(found.table, file)

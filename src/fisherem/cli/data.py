@@ -1,11 +1,11 @@
-"""What goes into a command: a table, opened once and standardised if that is wanted, or the columns that a model needs.
+"""The input of a command: a table, standardised if requested, or the columns that a model needs.
 
-Rows that fit the memory budget come as a frame (n x p), others as a `FileTable` of the same shape that reads, and
-scales, a block at a time.
+Rows that fit in the memory budget are a frame (n x p); others are a `FileTable` that is read and scaled in blocks.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ __all__ = ["open_data", "open_for", "scaled"]
 
 
 def open_data(source: Source, memory, *, quiet: bool = False):
-    """The table in a file, with a name for every column; what looks wrong with it is said, unless `quiet`."""
+    """The table in a file, with a name for every column; a hint about possible mistakes is printed unless `quiet`."""
     from ..tables.opening import open_table
 
     table = _treated(open_table(source.data, memory=memory, **source.reading).named(), source.missing)
@@ -26,11 +26,10 @@ def open_data(source: Source, memory, *, quiet: bool = False):
 
 
 def _treated(table, how: str):
-    """The table with its missing cells treated, and a note that counts them; rows that are read in blocks have none."""
+    """The table with its missing cells treated, and a note on them (rows read in blocks have none)."""
     import pandas as pd
 
     from ..tables.gaps import treated
-    from ..tables.opening import Table
 
     if not isinstance(table.X, pd.DataFrame) or not (gaps := table.X.isna().to_numpy()).any():
         return table
@@ -40,41 +39,53 @@ def _treated(table, how: str):
         return table
     X = table.X.loc[rows, columns].reset_index(drop=True)
     ids = [one for one, kept in zip(table.ids, rows, strict=True) if kept]
-    labels = None if table.labels is None else table.labels[rows]
-    return Table(X, ids, labels, table.notes, table.path, table.hint)
+    return replace(table, X=X, ids=ids, labels=None if table.labels is None else table.labels[rows])
 
 
 def scaled(table, scale: bool | None) -> tuple[Any, Any]:
-    """(the rows to fit, the fitted StandardScaler or None); a note says what was done."""
+    """(the rows to fit, the fitted StandardScaler or None); a note records what was done."""
     if scale is None:  # left to the estimator
         return table.X, None
     if not scale:
-        table.notes.append("columns were used as they are (--scale to standardise them)")
+        table.notes.append("columns were used unchanged (--scale standardises them)")
         return table.X, None
-    table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale to keep them as they are)")
-    scaler = _scaler(table.X)
-    return _scaled_rows(table.X, scaler), scaler
+    table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale disables this)")
+    return _standardised(table.X)
 
 
-def _scaler(X):
-    """A StandardScaler fitted to a frame, or in one pass over the blocks of a `FileTable`."""
+def _standardised(X) -> tuple[Any, Any]:
+    """(X standardised, the fitted StandardScaler); a `FileTable` is read in one pass over its blocks."""
+    import numpy as np
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
     from ..tables.file_table import FileTable
 
     scaler = StandardScaler().set_output(transform="pandas")
-    if not isinstance(X, FileTable):
-        return scaler.fit(X)
-    for _, rows in X.blocks():
-        scaler.partial_fit(pd.DataFrame(rows.astype(float, copy=False), columns=X.names))
-    return scaler
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not isinstance(X, FileTable):
+            scaler.fit(X)
+            varies = (X.min() < X.max()).to_numpy()
+        else:
+            varies, first = np.zeros(X.shape[1], bool), X.rows_at(np.zeros(1, int))
+            for _, rows in X.blocks():
+                scaler.partial_fit(pd.DataFrame(rows.astype(float, copy=False), columns=X.names))
+                varies |= (rows != first).any(axis=0)
+    _check_scales(scaler, varies)
+    return X.transformed(scaler) if isinstance(X, FileTable) else scaler.transform(X), scaler
 
 
-def _scaled_rows(X, scaler):
-    from ..tables.file_table import FileTable
+def _check_scales(scaler, varies) -> None:
+    """Raise an error for a column whose variance overflows, or underflows although its values `varies`."""
+    import numpy as np
 
-    return X.transformed(scaler) if isinstance(X, FileTable) else scaler.transform(X)
+    wrong = ~np.isfinite(scaler.var_) | ((scaler.var_ == 0) & varies)
+    if wrong.any():
+        name = scaler.feature_names_in_[int(np.argmax(wrong))]
+        raise ValueError(
+            f"column {name!r} cannot be standardised: its values are so large or so small that their squares are not "
+            "doubles; change its unit, or use --no-scale"
+        )
 
 
 def open_for(model, source: Source, memory, *, from_selected: bool = False):
@@ -83,8 +94,7 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
     `from_selected` the selected columns are enough, where the groups depend on them alone.
     """
-    from ..estimators.pipelines import last_step, on_its_rows, steps_in_words
-    from ..estimators.selected import needed_names, on_selected
+    from ..estimators.pipelines import last_step, needed_names, on_its_rows, on_selected, steps_in_words
     from ..tables.opening import open_table
 
     last = last_step(model)[1]
@@ -98,7 +108,7 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     if from_selected and needed_names(model, table.names) is not None:
         model = on_selected(model)
         names = model.feature_names_in_
-        table.notes.append("only the selected columns were used: the groups depend on no other")
+        table.notes.append("only the selected columns were used, as the groups depend on no others")
     if names is not None:
         table = table.select([str(name) for name in names])
     table = _treated(table, source.missing)

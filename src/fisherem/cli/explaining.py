@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .choices import TableCommand
 from .common import InputError, friendly, quiet_warnings
 from .data import open_data
 from .folders import check_results, record_run
@@ -18,7 +19,7 @@ __all__ = ["explain"]
 _MOST = 12
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @table_options
 @memory_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
@@ -33,6 +34,7 @@ def explain(source, memory, output, force, as_json, quiet):
     Rows with -1 or an empty cell are left out.
     """
     from .._utils.atomic import output_folder
+    from .._utils.spreadsheets import write_csv
     from ..explaining import explain as run
     from ..persistence import save
 
@@ -44,7 +46,7 @@ def explain(source, memory, output, force, as_json, quiet):
     table = open_data(source, memory, quiet=quiet)
     found = run(table.X, table.labels)
     with output_folder(output) as new:
-        found.roles.to_csv(new / "roles.csv", index=False)
+        write_csv(found.roles, new / "roles.csv")
         save(found.model, new / "model.skops")
         found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes)
     record_run(output)

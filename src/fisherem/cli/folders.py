@@ -1,13 +1,15 @@
 """Where a command writes to: checked before the work, with a record of what has made the files.
 
 `run.json` names the command, the table and the options. The same command may write its results again, so that it goes
-on after an interruption. Another one asks first, or needs --force: results are easily lost by a command that was meant
-for another folder.
+on after an interruption. Another one asks first, or needs --force: this avoids overwriting results by
+mistake.
 """
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,10 +19,14 @@ import click
 from .._utils.wording import listed
 from .common import InputError
 
-__all__ = ["RECORD", "check_file", "check_folder", "check_results", "record_run"]
+__all__ = ["RECORD", "check_file", "check_folder", "check_inputs", "check_results", "record_run"]
 
 RECORD = "run.json"
-# How a command is run, not what comes out of it.
+# Parameters of the commands that are images, which may consist of several files of the same name.
+_IMAGES = ("image", "mask", "truth")
+# Parameters that are places to write to.
+_WRITTEN = ("output", "checkpoint")
+# Options that do not affect the results.
 _INCIDENTAL = ("output", "force", "as_json", "quiet", "jobs", "memory")
 
 
@@ -32,8 +38,37 @@ def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
         check_targets(folder, names)
 
 
+def _inputs() -> list[Path]:
+    """The files and folders that the command reads, including those that belong to an image."""
+    found: list[Path] = []
+    for name, path in click.get_current_context().params.items():
+        if not isinstance(path, Path) or name in _WRITTEN:
+            continue
+        found.append(path)
+        if name in _IMAGES:
+            named = path.parent / glob.escape(path.stem)
+            found += map(Path, glob.glob(f"{named}.*") + glob.glob(str(named)))
+    return [path for path in found if path.exists()]
+
+
+def check_inputs(outputs: Iterable[Path]) -> None:
+    """Fail before the work if one of the files to be written is an input of the command, also by way of a link."""
+    inputs = _inputs()
+    for output in outputs:
+        for path in inputs:
+            inside = path.is_dir() and output.resolve().is_relative_to(path.resolve())
+            if inside or (output.exists() and os.path.samefile(output, path)):
+                what = "is the input itself" if not inside else f"lies inside the input {path}"
+                linked = "" if inside or output.absolute() == path.absolute() else f" (the same file as {path})"
+                raise InputError(f"{output}{linked} {what} and would be overwritten: choose another place with -o")
+
+
 def check_file(path: Path) -> None:
-    """Fail before the work if a file cannot be written: its folder is made, and what stands there must be a file."""
+    """Fail before the work if a file cannot be written: its folder is made, and what stands there must be a file.
+
+    An input of the command is refused.
+    """
+    check_inputs([path])
     check_folder(path.parent, [path.name])
 
 
@@ -56,11 +91,12 @@ def _run_in(folder: Path) -> dict:
 
 
 def check_results(folder: Path, names: Iterable[str], *, force: bool, ask: bool) -> None:
-    """Fail before the work if files of these names cannot be written, or are those of another run.
+    """Fail before the work if files of these names cannot be written, are inputs, or are those of another run.
 
     Results of another run are replaced with `force`, or after a yes in a terminal if `ask`.
     """
     names = [*names, RECORD]
+    check_inputs(folder / name for name in names)
     check_folder(folder, names)
     found = [name for name in names if (folder / name).exists()]
     before = _run_in(folder)

@@ -1,4 +1,4 @@
-"""The command for images: from a cube on disk to a map, the bands that matter and their spectra."""
+"""The command `segment`: from a hyperspectral image to a map, the selected bands and mean spectra."""
 
 from __future__ import annotations
 
@@ -8,91 +8,108 @@ from typing import Any
 
 import click
 
-from .choices import Model, Registered, Share
-from .common import InputError, cluster_range, friendly, quiet_warnings
-from .options import json_option, quiet_option
+from .choices import SHARE, Model, Parsed, Registered, or_auto, whole
+from .common import CLUSTER_RANGE, cluster_range, friendly, quiet_warnings
+from .folders import check_inputs
+from .options import SEED, json_option, quiet_option
 from .results import verdict_record
 
 __all__ = ["segment"]
 
 
-def _clusters(ctx, param, value):
-    """A number of groups, several, or "auto"."""
-    if value == "auto":
-        return value
-    numbers = cluster_range(ctx, param, value)
-    return numbers[0] if len(numbers) == 1 else numbers
+def _clusters(text: str):
+    """A number of groups, a list of several, or "auto"."""
+    numbers = cluster_range(text)
+    return numbers if text == "auto" or len(numbers) > 1 else numbers[0]
+
+
+def _size(text: str) -> float:
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+def _rgb(text: str) -> list[int]:
+    bands = [whole(1)(part.strip()) - 1 for part in text.split(",")]
+    if len(bands) != 3:
+        raise ValueError
+    return bands
+
+
+def _shape(text: str) -> tuple[int, int]:
+    rows, columns = map(int, text.lower().split("x"))
+    return rows, columns
 
 
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
-@click.option(
-    "-k",
-    "--clusters",
-    callback=_clusters,
-    required=True,
-    help="Number of groups; auto, or a range such as 2:8, says how many there are on a sample of pixels.",
-)
+@click.option("-k", "--clusters", type=Parsed("NUMBERS", _clusters, CLUSTER_RANGE), required=True,
+              help="Number of groups; auto, or a range such as 2:8, chooses it on a sample of pixels.")  # fmt: skip
 @click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
               show_default=True, help="What chooses the number of groups, as for search; auto is verdict.")  # fmt: skip
-@click.option("--sparsity", type=Share(), default="auto", show_default=True,
-              help="auto finds the bands with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
+@click.option("--sparsity", type=SHARE, default="auto", show_default=True,
+              help="auto selects the bands together with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="AkjB", show_default=True)
 @click.option("--method", type=Registered("core.dlm.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
 @click.option("--bands", metavar="RANGE", help="Wavelengths to use, such as 0.5-2.6um.")
 @click.option("--mask", type=click.Path(path_type=Path), help="Image of the pixels to use (not 0).")
-@click.option("--spatial", default="0", show_default=True, help="Strength of the spatial prior, or auto.")
+@click.option(
+    "--spatial",
+    type=Parsed("NUMBER", or_auto(float), "a number or auto"),
+    default="0",
+    show_default=True,
+    help="Strength of the spatial prior, or auto.",
+)
 @click.option("--normalise/--no-normalise", default=None,
-              help="Divide each pixel by its norm; by default where that brings out groups.")  # fmt: skip
+              help="Divide each pixel by its norm; by default if that separates the groups better.")  # fmt: skip
 @click.option("--standardise", is_flag=True, help="Standardise the bands.")
 @click.option("--missing", type=Registered("tables.gaps:TREATMENTS", words=("auto",)), default="auto",
               show_default=True,
-              help="Pixels without a value in some bands: model fits around them, drop-rows leaves out the pixels, "
-              "drop-columns the bands; auto is model where they are more than 5%.")  # fmt: skip
-@click.option("--min-size", metavar="SIZE", default="0", show_default=True,
-              help="Fewest pixels of a group, such as 50 or 1%. A smaller one is dissolved: its pixels go to the most "
-              "probable other group, and the model is fitted again with one group less.")  # fmt: skip
+              help="Treatment of missing values: model fits the observed values, drop-rows leaves out the pixels, "
+              "drop-columns the bands; auto is model if more than 5% of the pixels are affected.")  # fmt: skip
+@click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share such as 1%"), default="0",
+              show_default=True, help="Fewest pixels of a group, such as 50 or 1%. Smaller groups are dissolved: "
+              "their pixels are assigned to the most probable other group, and the model is refitted.")  # fmt: skip
 @click.option("--spread", is_flag=True,
-              help="Exchange selected bands in blocks for as many that lie apart, where C does not fall.")  # fmt: skip
+              help="Replace adjacent selected bands by as many separate ones if that does not decrease C.")  # fmt: skip
 @click.option("--truth", type=click.Path(path_type=Path),
               help="Image of known classes (.png, .tif, .mat, .npy, .hdr) to compare the map with; 0 and no-data are "
               "pixels without a class.")  # fmt: skip
-@click.option("--truth-variable", metavar="NAME", help="The array of a .mat file of classes, where several fit.")
 @click.option(
-    "--rgb", metavar="R,G,B", help="Bands (from 1) of the colour view; by default natural colours if possible."
+    "--truth-variable",
+    metavar="NAME",
+    help="Name of the array of classes in a .mat file, if there are several candidates.",
 )
-@click.option("--stability", "n_refits", type=click.IntRange(2), metavar="N",
-              help="Fit N times more, to halves of a sample of 2,000 pixels, and say how often groups and bands came "
-              "back; 20 is a start.")  # fmt: skip
-@click.option("--variable", help="The array of a .mat file, where several could be the cube.")
-@click.option("--shape", metavar="ROWSxCOLS", help="Rows and columns of a table of pixels.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--rgb", type=Parsed("R,G,B", _rgb, "three numbers of bands from 1, such as 30,20,10"),
+              help="Bands (from 1) of the colour view; by default natural colours if possible.")  # fmt: skip
+@click.option("--stability", type=click.IntRange(2), metavar="N",
+              help="Refit to N random halves of a sample of 2,000 pixels and report how often groups and bands are "
+              "found again; 20 is a good start.")  # fmt: skip
+@click.option("--variable", help="Name of the cube in a .mat file, if there are several candidates.")
+@click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @json_option
 @quiet_option
 @friendly
-def segment(image, clusters, criterion, sparsity, model, method, bands, mask, spatial, normalise, standardise,
-            missing, min_size, spread, truth, truth_variable, rgb, n_refits, variable, shape, seed, output, as_json,
-            quiet):  # fmt: skip
+def segment(
+    image, clusters, normalise, truth, truth_variable, variable, shape, seed, output, as_json, quiet, **options
+):
     """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
     from .._utils.atomic import output_folder
     from ..images import read, read_truth
     from ..images import segment as run
+    from ..images.write import FILES
 
     quiet_warnings()
-    options = {"min_size": _size(min_size), "rgb": _rgb(rgb), "spatial": _number(spatial)}
-    cube = read(image, variable=variable, shape=_shape(shape))
-    if truth is not None:  # an image of another size is said before anything is fitted
+    check_inputs(output / name for name in FILES)
+    options |= {"normalise": "auto" if normalise is None else normalise, "random_state": seed}
+    cube = read(image, variable=variable, shape=shape)
+    if truth is not None:  # read first, so that an image of the wrong size fails before the fit
         options["truth"] = read_truth(truth, cube.shape[:2], variable=truth_variable)
     with output_folder(output) as new:
-        found = run(
-            cube, clusters, criterion=criterion, model=model, method=method, sparsity=sparsity, bands=bands, mask=mask,
-            normalise="auto" if normalise is None else normalise, standardise=standardise, missing=missing,
-            random_state=seed,
-            progress=False if quiet or as_json else "auto", spread=spread, stability=n_refits, **options,
-        )  # fmt: skip
+        found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
+        check_inputs(output / name for name in files)  # an added writer may have other names
     result = _result(found) | {"folder": str(output), "files": files}
     if as_json:
         click.echo(json.dumps(result))
@@ -101,7 +118,7 @@ def segment(image, clusters, criterion, sparsity, model, method, bands, mask, sp
 
 
 def _result(found) -> dict[str, Any]:
-    """What was found, as plain values."""
+    """The result as JSON-compatible values."""
     import numpy as np
 
     known, sure = found.comparison, found.stability
@@ -126,7 +143,7 @@ def _result(found) -> dict[str, Any]:
 
 
 def _say(result: dict[str, Any], output: Path) -> None:
-    """The result in the terminal."""
+    """Print the result."""
     from ..reports.words.how_many import in_words
 
     if "verdict" in result:
@@ -138,48 +155,10 @@ def _say(result: dict[str, Any], output: Path) -> None:
             click.echo(text)
     if sure := result["stability"]:
         click.echo(
-            f"{sure['n_pixels']:,} sampled pixels were in their group again in {sure['pixels']:.0%} of "
+            f"{sure['n_pixels']:,} sampled pixels were assigned to their group again in {sure['pixels']:.0%} of "
             f"{sure['n_refits']} refits (adjusted Rand index {sure['agreement']:.2f})"
         )
     click.echo(f"report: {output / 'report.html'}")
-
-
-def _size(text: str) -> float:
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise InputError(f"--min-size must be a number of pixels or a share such as 1%; got {text!r}") from None
-
-
-def _rgb(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        bands = [int(part) - 1 for part in text.split(",")]
-    except ValueError:
-        bands = []
-    if len(bands) != 3 or min(bands) < 0:
-        raise InputError(f"--rgb must be three numbers of bands from 1, such as 30,20,10; got {text!r}")
-    return bands
-
-
-def _shape(text):
-    if text is None:
-        return None
-    try:
-        rows, columns = map(int, text.lower().split("x"))
-    except ValueError:
-        raise InputError(f"--shape must look like 95x95; got {text!r}") from None
-    return rows, columns
-
-
-def _number(text):
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--spatial must be a number or auto; got {text!r}") from None
 
 
 def _band_names(found):

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import click
 
-from .choices import Registered
+from .choices import Parsed, Registered, or_auto, whole
 
 __all__ = [
-    "DENSE", "Source", "fit_options", "force_option", "json_option", "memory_option",
+    "DENSE", "SEED", "Source", "fit_options", "force_option", "json_option", "memory_option",
     "noise_option", "quiet_option", "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
-# The word for no sparse step at all.
+# The seeds that NumPy takes.
+SEED = click.IntRange(0, 2**32 - 1)
+# The word that selects no sparse step.
 DENSE = "dense"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -23,35 +25,22 @@ force_option = click.option("--force", is_flag=True, help="Replace the results o
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 scale_option = click.option(
     "--scale/--no-scale", default=None,
-    help="Standardise the columns, or leave them as they are. [default: standardise them unless they share a unit]",
+    help="Standardise the columns, or use them unchanged. [default: standardise unless they share a unit]",
 )  # fmt: skip
-
-
-class _Number(click.ParamType):
-    """A whole number, 0 or more, or the word auto."""
-
-    name = "NUMBER"
-
-    def convert(self, value, param, ctx):
-        """The number, or "auto"."""
-        if value == "auto" or isinstance(value, int):
-            return value
-        if not (value.isascii() and value.isdigit()):
-            self.fail(f"{value!r} is not a number of factors: give 0, 1, 2, ... or auto", param, ctx)
-        return int(value)
 
 
 noise_option = click.option(
-    "--noise-factors", type=_Number(), default="auto", show_default=True,
-    help="Factors that the noise of all groups shares (size, brightness, batch); 0 is the paper's model.",
+    "--noise-factors", default=None, show_default="0, with missing cells auto",
+    type=Parsed("NUMBER", or_auto(whole(0)), "a number of factors: give 0, 1, 2, ... or auto"),
+    help="Number of noise factors common to all groups (such as size, brightness or batch); 0 is the paper's model.",
 )  # fmt: skip
 transformation_option = click.option(
     "--transformation", type=click.Choice(["none", "power"]), default="none", show_default=True,
-    help="power bends skewed columns: an exponent each, estimated within the groups.",
+    help="power transforms skewed columns, with one exponent per column estimated within the groups.",
 )  # fmt: skip
 memory_option = click.option(
     "--memory", metavar="SIZE", default="1GB", show_default=True,
-    help="Memory for the rows. Parquet, .npy and Zarr files that take more than half of it are read in blocks.",
+    help="Memory budget for the rows. Parquet, .npy and Zarr files that take more than half of it are read in blocks.",
 )  # fmt: skip
 
 
@@ -68,7 +57,7 @@ def _all_of(options):
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows of a command come from, and how the file is to be read: the options of `table_options`."""
+    """The file with the rows of a command and how to read it: the options of `table_options`."""
 
     data: Path
     id_column: str | None = None
@@ -88,7 +77,7 @@ class Source:
 
 
 def table_options(command):
-    """Decorator: the argument DATA and the options that say how it is read, given to the command as one `source`."""
+    """Decorator: add the argument DATA and the options for reading it; the command gets them as one `source`."""
     names = tuple(Source.__dataclass_fields__)
 
     @functools.wraps(command)
@@ -101,17 +90,17 @@ def table_options(command):
 _table_options = _all_of((
     click.argument("data", type=click.Path(path_type=Path)),
     click.option("--id-column", metavar="NAME",
-                 help="Column that names the rows; by default the first, if it holds text and no two cells alike."),
-    click.option("--label-column", metavar="NAME", help="Column of known classes: for scoring only, never fitted."),
+                 help="Column with the names of the rows; by default the first one, if it holds unique text."),
+    click.option("--label-column", metavar="NAME", help="Column of known classes, for scoring only (not fitted)."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column to leave out (may be repeated)."),
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
-                 help="What a comma inside of a number is, where a text file leaves it open."),
+                 help="Meaning of a comma inside a number, if a text file is ambiguous."),
     click.option("--transpose/--no-transpose", default=None,
-                 help="Make the columns of the file the rows, as for a table of genes by samples. Series matrix files "
-                 "of GEO are turned by themselves."),
+                 help="Make the columns of the file the rows, such as for a table of genes by samples. GEO series "
+                 "matrix files are transposed automatically."),
     click.option("--missing", type=Registered("tables.gaps:TREATMENTS"), default="model", show_default=True,
-                 help="What is done about empty cells: the model uses what is observed of each row, they are refused, "
-                 "or the rows or columns that have them are left out."),
+                 help="Treatment of empty cells: fit the model to the observed cells, raise an error, or leave out the "
+                 "rows or columns with empty cells."),
 ))  # fmt: skip
 
 fit_options = _all_of((
@@ -119,7 +108,7 @@ fit_options = _all_of((
     click.option("--method", type=Registered("core.dlm.f_step.step:SPARSE_STEPS", words=(DENSE,)), default="two-step",
                  show_default=True, help="How the axes are made sparse; dense uses every variable."),
     click.option("--n-init", type=click.IntRange(1), default=10, show_default=True, help="Number of starts."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the starts."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the starts."),
     click.option("--jobs", type=int, default=None, help="Cores to use (all by default)."),
     memory_option,
     click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,

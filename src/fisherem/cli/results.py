@@ -37,7 +37,7 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
     elif not quiet:
         print_summary(result, table.notes)
     if result["interrupted"]:
-        raise StoppedError(f"interrupted: the files in {folder} rest on the fits that were done")
+        raise StoppedError(f"interrupted: the files in {folder} are based on the completed fits")
 
 
 def verdict_record(search) -> dict[str, dict]:
@@ -119,10 +119,11 @@ def _how_sure(result: dict) -> list[tuple[str, str]]:
     if found is None:
         if not result["certainty"]["saturated"]:
             return []
-        remedy = "--stability 20 shows which groups and variables come back on other rows."
+        remedy = "Use --stability 20 to check which groups and variables are found again on other rows."
         return [("how sure", f"{result['certainty']['text']} {remedy}")]
     refits = f"{count(found['n_refits'], 'refit')} on {found['fraction']:.0%} of the rows"
-    rows = f"in their group again in {found['rows']:.0%} of {refits} (adjusted Rand index {found['agreement']:.2f})"
+    again = f"assigned to their group again in {found['rows']:.0%} of {refits}"
+    rows = f"{again} (adjusted Rand index {found['agreement']:.2f})"
     if found["n_shaky"]:
         names = listed(found["shaky_rows"], _MOST_SHAKY, quoted=False)
         rows += f"; {found['n_shaky']} in fewer than {found['threshold']:.0%}: {names}"
@@ -144,7 +145,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
     ended = "converged" if result["converged"] else f"not converged ({result['stop_reason']})"
     lines = [
         ("groups", f"{result['n_clusters']} of sizes {', '.join(map(str, result['sizes']))}"),
-        *([("search", "interrupted: the choice rests on the fits that were done")] if result["interrupted"] else []),
+        *([("search", "interrupted: the choice is based on the completed fits")] if result["interrupted"] else []),
         ("model", f"{result['model']}, {result['method']}, sparsity {_share(result['sparsity'])}"),
         *([("", result["model_choice"])] if result["model_choice"] else []),
         ("noise", result["noise_choice"]),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .choices import TableCommand
 from .common import friendly
 from .data import open_for
 from .folders import check_file
@@ -27,7 +28,7 @@ def _of_a_model(default: str, what: str):
     return decorate
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @_of_a_model("labels.csv", "File for the groups of the rows (CSV).")
 @json_option
 @quiet_option
@@ -37,6 +38,7 @@ def predict(model_file, source, memory, output, as_json, quiet):
     import numpy as np
 
     from .._utils.atomic import atomic_file
+    from .._utils.spreadsheets import write_csv
     from ..persistence import load
     from ..reports.words.summary import labels_table
 
@@ -45,7 +47,7 @@ def predict(model_file, source, memory, output, as_json, quiet):
     table, X, estimator = open_for(model, source, memory, from_selected=True)
     labels = labels_table(estimator, X, table.ids)
     with atomic_file(output) as file:
-        labels.to_csv(file, index=False)
+        write_csv(labels, file)
     n_clusters = len(getattr(estimator, "weights_", ()))
     sizes = np.bincount(labels["cluster"] - 1, minlength=n_clusters).tolist()  # files count groups from 1
     if as_json:
@@ -57,7 +59,7 @@ def predict(model_file, source, memory, output, as_json, quiet):
         click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @_of_a_model("report.html", "File for the page.")
 @friendly
 def report(model_file, source, memory, output):

@@ -1,4 +1,4 @@
-"""A made-up scene of Mars with known truth: which class each pixel has, and which bands carry the differences.
+"""A simulated scene of Mars with known truth: the class of each pixel, and the bands that differ between classes.
 
     out[i, b] = light[i] continuum[b] prod_f (1 - depth[class i, f] strength[i] g_f(b)) (1 - gas[i, b]) + noise[i, b]
 
@@ -42,7 +42,7 @@ FILL = -9999.0
 
 @dataclass(frozen=True)
 class Scene:
-    """A made-up image and the truth about it.
+    """A simulated image and its truth.
 
     cube (rows x columns x bands) · truth (rows x columns), the classes 0 to K - 1, given for dead pixels too ·
     informative_bands (bool, bands) · wavelengths (bands), in um · dead (bool, rows x columns) · spectra (K x bands).

@@ -1,8 +1,8 @@
-"""What users construct: parameters, checks, fitted attributes. The mathematics is in `em`.
+"""The public estimators: parameters, checks and fitted attributes. The algorithms are in `core`.
 
 In: a table (n x p) in any form that `tables` opens, weights (n). Out: the estimator with labels_ (n), loadings_ (p x
-d), support_ (p) and the other attributes. `fitting` has the plain functions from rows to a fit that the search and
-images use; `prediction` what a fitted estimator says of rows.
+d), support_ (p) and the other attributes. `fitting` has the functions from rows to a fit that the search and images
+also use; `prediction` has the methods of a fitted estimator that take rows.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BayesianFisherEM", "FactorMixture", "FisherEM", "SparseFisherEM"]
 
-# Each estimator is loaded when it is first asked for: whoever wants one need not wait for the families of the others.
+# Each estimator is imported on first access, so that using one does not import the families of the others.
 _HOME = {
     "BayesianFisherEM": "bayesian",
     "FactorMixture": "factor_mixture",

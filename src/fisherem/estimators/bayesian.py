@@ -1,8 +1,9 @@
-"""BayesianFisherEM: Fisher-EM with a prior on the groups' latent means. The mathematics is in `em.bayes_step`."""
+"""BayesianFisherEM: Fisher-EM with a prior on the groups' latent means. The algorithm is in `core.bayes`."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from inspect import signature
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -33,22 +34,23 @@ __all__ = ["BayesianFisherEM"]
 class BayesianFisherEM(FittedDLM, BaseEstimator):
     """Fisher-EM with a normal prior on the groups' latent means, by variational Bayes (Jouvin et al. 2021).
 
-    mu_k ~ N(nu, lambda I) inside the axes: where groups are small or close, their means are drawn together, by as much
-    as the data say (nu and lambda are estimated with the rest). The iterations raise a bound of the marginal likelihood
-    (ELBO) while the axes are held; the F-step finds the axes as in `FisherEM`, dense or sparse.
+    mu_k ~ N(nu, lambda I) inside the axes: the means of small or close groups are shrunk towards each other, by an
+    amount that is estimated from the data (nu and lambda are estimated with the rest). For given axes the iterations
+    increase a lower bound of the marginal likelihood (ELBO); the F-step finds the axes as in `FisherEM`, dense or
+    sparse.
 
     Parameters
     ----------
     n_clusters : int, default=3
         The number of groups K < n.
     model : str, default="DB"
-        One of the twelve models of `FisherEM`. With a common noise the groups depend on the coordinates inside the axes
-        alone. On five tables, raw and standardised, DB was as accurate as AkB and DkB and the only one beside AB whose
-        iterations always converged.
+        One of the twelve models of `FisherEM`. With a common noise variance the posteriors depend only on the
+        coordinates inside the axes. On five tables, raw and standardised, DB was as accurate as AkB and DkB and the
+        only one beside AB whose iterations always converged.
     method : {None, "two-step", "regression", "svd"}, default=None
-        A sparse F-step; None: dense axes.
+        The sparse F-step; None means dense axes.
     sparsity : float or sequence, default=0.1
-        How sparse the axes are, as in `SparseFisherEM`; without effect for method=None.
+        How sparse the axes are, as in `SparseFisherEM`; ignored for method=None.
     discriminant, n_axes, init, n_init, max_iter, tol, ridge, variance_floor, random_state, n_jobs, memory
         As in `FisherEM`.
     scale : {"none", "standardise"}, default="none"
@@ -57,11 +59,11 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
     Attributes
     ----------
     elbo_ : float
-        The bound of the log marginal likelihood of the rows; the criteria are made from it.
+        The lower bound of the log marginal likelihood of the rows, from which the criteria are computed.
     divergence_ : float
-        What the posteriors of the means cost in it: their Kullback-Leibler divergence from the prior.
+        The Kullback-Leibler divergence of the posteriors of the means from their prior, a term of the bound.
     log_likelihood_ : float
-        The bound without that cost: the expected log densities of the rows.
+        The bound without that term: the expected log densities of the rows.
     latent_means_ : ndarray of shape (K, d)
         The posterior means of the groups' latent means.
     latent_spreads_ : ndarray of shape (K, d, d)
@@ -86,10 +88,11 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
     True
     """
 
-    # What `FisherEM` has as parameters and this has not.
+    # Parameters of `FisherEM` that are fixed here.
     means = "latent"
     noise_factors = 0
     transformation = "none"
+    min_size = "auto"
     stopping = "aitken"
 
     elbo_: float
@@ -151,12 +154,9 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         return self
 
     def _plain(self) -> FisherEM:
-        """The estimator without a prior that has the other parameters."""
-        names = (
-            "n_clusters", "model", "discriminant", "n_axes", "init", "n_init", "max_iter", "tol", "ridge",
-            "variance_floor", "random_state", "n_jobs", "memory", "scale",
-        )  # fmt: skip
-        return FisherEM(**{name: getattr(self, name) for name in names})
+        """The estimator without a prior, with the same values of the parameters that it shares."""
+        known = signature(FisherEM).parameters
+        return FisherEM(**{name: value for name, value in self.get_params(deep=False).items() if name in known})
 
     def _check_parameters(self) -> None:
         resolve(self.model)
@@ -175,7 +175,7 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         return replace(spec, family=family)
 
     def _adopt(self, fitted: Fitted, spec: Specification) -> None:
-        """Copy a fit into the fitted attributes: the DLM's, the posteriors of the means and the prior."""
+        """Set the fitted attributes: those of a DLM, the posteriors of the means and the prior."""
         adopt(self, fitted)
         problem, solution = fitted.problem, fitted.chosen.fit.solution
         density = solution.density
@@ -197,7 +197,7 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
     # -- using the fit ---------------------------------------------------------------------------------------------
 
     def _solution(self) -> DLMSolution:
-        """The fitted parameters as the engine knows them, relative to the centre."""
+        """The fitted parameters as a `Solution` of the family, relative to the centre."""
         plain = super()._solution()
         assert isinstance(plain.density, LatentParameters)
         prior = MeansPrior(self.prior_mean_, self.prior_variance_)
@@ -205,14 +205,10 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         return BayesSolution(plain.axes, plain.means, density, overall=plain.overall)
 
     def criterion(self, name, X, sample_weight=None):
-        """The criterion of that name on X, of the bound; larger is better."""
+        """The criterion of that name on X, computed from the bound; larger is better."""
         entry = CRITERIA.find(name)
         if entry.of_partition is not None:
             return super().criterion(name, X, sample_weight)
         check_is_fitted(self)
         n, sums = self._sums(X, sample_weight)
         return entry(sums.log_likelihood - self.divergence_, self.n_parameters_, n, sums.entropy)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.loadings_.shape[1]

@@ -1,11 +1,12 @@
-"""A fitted estimator in words and in a picture: `summary()` and `plot()`.
+"""`summary()` and `plot()` of a fitted estimator, and the warnings of a fit.
 
-In: the fitted attributes. Out: a `Summary`, which prints as a few lines and shows as a table in a notebook; and the
-plane of the groups, drawn.
+In: the fitted attributes. Out: a `Summary`, which prints as a few lines and renders as a table in a notebook, and a
+plot of the groups in the plane of two axes.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -13,13 +14,19 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, count, group_name, listed
+from ..core.data.problem import Problem
+from ..core.engine.loop import Fit, StopKind
 
-__all__ = ["Described", "Summary", "summary_lines", "warnings_of"]
+__all__ = [
+    "Described", "Summary", "summary_lines", "warn_of_constant_columns", "warn_of_empty_groups",
+    "warn_unless_converged", "warnings_of",
+]  # fmt: skip
 
-# Names and groups that a summary lists before it counts the rest: about two lines.
+# Names and groups that a summary lists; the rest is counted. This is about two lines.
 _MOST_LISTED = 12
 
 
@@ -27,8 +34,8 @@ _MOST_LISTED = 12
 class Summary:
     """A fit in a few lines.
 
-    `title` is one sentence · `lines` pairs of a word and what there is to say · `warnings` what to keep in mind. It
-    prints as text, and is a small table in a notebook.
+    `title` is one sentence · `lines` are (label, text) pairs · `warnings` are texts. It prints as text and renders as a
+    small table in a notebook.
     """
 
     title: str
@@ -54,7 +61,7 @@ class Summary:
 
 
 def summary_lines(model: Any) -> list[tuple[str, str]]:
-    """What there is to say of a fitted estimator: groups, variables, model, how it ended."""
+    """The (label, text) lines about a fitted estimator: groups, variables, model, convergence."""
     sizes = np.bincount(model.labels_, minlength=len(model.weights_))
     n = max(1, int(sizes.sum()))
     groups = [f"{group_name(k)} with {count(int(size), 'row')} ({size / n:.0%})" for k, size in enumerate(sizes)]
@@ -71,7 +78,7 @@ def summary_lines(model: Any) -> list[tuple[str, str]]:
 
 
 def _model(model: Any) -> str:
-    """The name of the model, and what its noise outside the axes is like; the structure of a mixture of factors."""
+    """The name of the model and its noise outside the axes, or the structure of a mixture of factor models."""
     if not hasattr(model, "noise_factors_"):
         return str(getattr(model, "model_", getattr(model, "structure", type(model).__name__)))
     m, p = int(model.noise_factors_), len(model.support_)
@@ -93,7 +100,7 @@ def _selected(model: Any) -> str:
 
 
 def warnings_of(model: Any) -> list[str]:
-    """What to keep in mind about a fitted estimator."""
+    """Warnings about a fitted estimator, for its summary."""
     found = []
     if unscaled := getattr(model, "scale_warning_", ""):
         found.append(unscaled)
@@ -105,19 +112,61 @@ def warnings_of(model: Any) -> list[str]:
     n, p = len(model.labels_), len(model.support_)
     if n < p:
         found.append(
-            f"fewer rows ({n:,}) than variables ({p:,}): almost any grouping can be separated perfectly, so trust only "
-            "what comes back on other rows (fisherem.stability)"
+            f"fewer rows ({n:,}) than variables ({p:,}): almost any grouping can be separated perfectly, so check "
+            "that the groups are reproduced on other rows (fisherem.stability)"
         )
     return found
 
 
+def warn_of_constant_columns(problem: Problem, names) -> None:
+    """Warn about constant columns, which cannot be selected."""
+    constant = np.flatnonzero(problem.constant)
+    if len(constant):
+        shown = listed(constant, quoted=False) if names is None else listed([names[j] for j in constant])
+        warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)
+
+
+def warn_of_empty_groups(estimator) -> None:
+    """Warn about groups of a fitted estimator that are not the most probable group of any row."""
+    K = len(estimator.weights_)
+    empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
+    if len(empty):
+        names, has = listed(map(group_name, empty.tolist()), quoted=False), "has" if len(empty) == 1 else "have"
+        share = "its share is" if len(empty) == 1 else "their shares are"
+        text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
+        warnings.warn(
+            f"{text}; try fewer clusters, and look for rows that lie far from all others",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def warn_unless_converged(estimator, fit: Fit) -> None:
+    """Warn if the iterations of a fit ended before the stopping rule was met, or if a group has no rows."""
+    warn_of_empty_groups(estimator)
+    if fit.converged:
+        return
+    if fit.stop.kind is StopKind.CYCLE:
+        text = (
+            f"the iterations ended in a cycle after {fit.n_iter}: the F-step does not maximise the likelihood; "
+            "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
+        )
+    elif fit.stop.kind is StopKind.MAX_ITER:
+        text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
+    else:
+        text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
+    if unscaled := getattr(estimator, "scale_warning_", ""):
+        text = f"{unscaled}. Also, {text}"
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+
 class Described:
-    """What a fitted estimator says of itself."""
+    """Mixin with `summary` and `plot` of a fitted estimator."""
 
     def summary(self) -> Summary:
-        """The fit in a few lines: groups and their sizes, selected variables, model, and what to keep in mind.
+        """The fit in a few lines: groups and their sizes, selected variables, model, and warnings.
 
-        It prints as text, and is a small table in a notebook.
+        It prints as text and renders as a small table in a notebook.
         """
         check_is_fitted(self)
         model: Any = self
@@ -131,6 +180,6 @@ class Described:
 
         Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
         """
-        # pictures come after estimators in the flow of the package, and matplotlib is imported for them alone
+        # `plots` imports this package, and matplotlib is needed for plots only
         display = import_module("fisherem.plots").ProjectionDisplay
         return display.from_estimator(self, X, axes=axes).plot(ax)

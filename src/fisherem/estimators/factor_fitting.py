@@ -1,4 +1,4 @@
-"""From rows to a fitted mixture of factor models: what `FactorMixture` and its search share."""
+"""From rows to a fitted mixture of factor models: shared by `FactorMixture` and its search."""
 
 from __future__ import annotations
 
@@ -10,63 +10,55 @@ from ..core.data.problem import AUTO_RIDGE, Problem, prepare
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import Specification
 from ..core.factors.starts import fit_short_then_long
-from ..model.criteria import CRITERIA
 from ..model.factors import Structure
-from ..policy.criterion import Partition
 from ..policy.scaling import standard_deviations
 from ..tables.checking import check_clusters, check_table, check_weights
 from ..tables.scaling import in_unit, rescaled
-from .fitting import RAW, STANDARDISE, specification, warn_of_constant_columns
+from .fitting import (
+    RAW,
+    STANDARDISE,
+    DividedColumns,
+    criteria_values,
+    feature_names,
+    specification,
+    warn_of_constant_columns,
+)
 
 __all__ = ["FittedFactors", "adopt_factors", "fit_factors", "opened", "prepared_rows"]
 
 
 @dataclass(frozen=True)
-class FittedFactors:
-    """A fit of one structure: the prepared rows, the fit, a record of each start, and the columns' scales."""
+class FittedFactors(DividedColumns):
+    """A fit of one structure: the prepared rows, the fit, a record of each start, and the scales of the columns."""
 
     problem: Problem  # with rows of the variables themselves
-    whole: Problem  # ... and as it was prepared: what judges partitions
+    whole: Problem  # ... and as it was prepared: criteria of a partition use it
     structure: Structure
     fit: Fit
     starts: list[dict]
-    scales: np.ndarray | None = None  # p, what the columns were divided by; None: nothing
-
-    @property
-    def divisors(self) -> np.ndarray:
-        """p: what the columns were divided by in all, the scales and the problem's unit."""
-        unit = self.problem.unit
-        return np.full(self.problem.p, unit) if self.scales is None else self.scales * unit
+    scales: np.ndarray | None = None
 
     @property
     def log_likelihood(self) -> float:
-        """Of the rows as they were given."""
-        return self.fit.log_likelihood - self.problem.weight * float(np.log(self.divisors).sum())
+        """The log-likelihood of the rows as given."""
+        return self.fit.log_likelihood + self.log_jacobian
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters, standard deviations of the columns included."""
-        solution, problem = self.fit.solution, self.problem
-        own = self.structure.n_parameters(len(solution.density.proportions), problem.p, solution.each)
-        return own + (0 if self.scales is None else problem.n_varying)
+        """Free parameters, including standard deviations of the columns."""
+        solution, p = self.fit.solution, self.problem.p
+        return self.structure.n_parameters(len(solution.density.proportions), p, solution.each) + self.n_scales
 
     def criteria(self, labels: np.ndarray) -> dict[str, float]:
         """The value of every criterion; larger is better."""
-        problem, fit = self.problem, self.fit
-        partition = Partition.of_labels(self.whole, labels, len(fit.solution.density.proportions))
-        support = np.flatnonzero(~problem.constant)
-        return {
-            name: criterion(self.log_likelihood, self.n_parameters, problem.weight, fit.entropy)
-            if criterion.of_partition is None
-            else criterion.of_partition(partition, support)
-            for name, criterion in CRITERIA.items()
-        }
+        K, support = len(self.fit.solution.density.proportions), np.flatnonzero(~self.problem.constant)
+        return criteria_values(self.log_likelihood, self.n_parameters, self.fit.entropy, self.whole, labels, K, support)
 
 
 def prepared_rows(
     table, weights, scale: str, n_jobs, names=None, ridge: float | str = AUTO_RIDGE
 ) -> tuple[Problem, np.ndarray | None]:
-    """(rows made ready, what their columns were divided by or None)."""
+    """(prepared rows, what their columns were divided by or None)."""
 
     def made(rows) -> Problem:
         return prepare(rows, weights, ridge=ridge, n_jobs=n_jobs, rescale=in_unit)
@@ -82,18 +74,18 @@ def prepared_rows(
 
 
 def opened(estimator, X, sample_weight, **options) -> tuple[Problem, np.ndarray | None, Specification]:
-    """(rows of X made ready, what their columns were divided by or None, what the estimator asks for)."""
+    """(prepared rows of X, what their columns were divided by or None, the specification of the fit)."""
     estimator._check_parameters()
     table = check_table(estimator, X, reset=True, elsewhere=True)
     weights = check_weights(sample_weight, table)
     check_clusters(estimator.n_clusters, table, weights)
     spec = specification(estimator, *table.shape)
-    names = getattr(estimator, "feature_names_in_", None)
+    names = feature_names(estimator)
     return *prepared_rows(table, weights, estimator.scale, estimator.n_jobs, names, **options), spec
 
 
 def fit_factors(problem: Problem, scales, spec: Specification, structure: Structure) -> FittedFactors:
-    """The best fit over the specification's starts."""
+    """The best fit over the starts of the specification."""
     own = spec.family.prepared(problem)
     with own.rows.closed_on_error():
         fit, starts = fit_short_then_long(own, spec)
@@ -101,7 +93,7 @@ def fit_factors(problem: Problem, scales, spec: Specification, structure: Struct
 
 
 def adopt_factors(estimator, fitted: FittedFactors):
-    """Copy a fit into the estimator's fitted attributes; returns the estimator."""
+    """Set the fitted attributes of an estimator from a fit; returns the estimator."""
     problem, fit, scales = fitted.problem, fitted.fit, fitted.divisors
     solution, density = fit.solution, fit.solution.density
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales

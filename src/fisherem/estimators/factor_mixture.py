@@ -1,4 +1,4 @@
-"""FactorMixture: mixtures of factor models under the interface of FisherEM. The mathematics is in `em`."""
+"""FactorMixture: mixtures of factor models under the interface of FisherEM. The algorithms are in `core.factors`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._utils.public import public
 from ..core.engine.loop import Settings
@@ -17,27 +15,27 @@ from ..core.factors.common_axes_family import LatentFactorFamily, LatentFactorSo
 from ..core.factors.density import FactorDensity, factor_scores
 from ..core.factors.family import FactorFamily, FactorSolution
 from ..core.factors.starts import MIXED
-from ..core.starts.partitions import STARTS
 from ..model.dlm import AUTO
 from ..model.factors import resolve_structure
-from ..tables.checking import MOST_REPEATS, check_init, check_number, check_one_of
-from ..tables.file_table import DEFAULT_MEMORY, parse_memory
+from ..tables.checking import check_init, check_number, check_one_of
+from ..tables.file_table import DEFAULT_MEMORY
 from .factor_fitting import adopt_factors, fit_factors, opened
-from .fitting import RAW, STANDARDISE, warn_unless_converged
-from .prediction import MOST_DRAWS, FittedMixture
+from .fitting import RAW, STANDARDISE, check_run_parameters, warn_unless_converged
+from .prediction import FittedMixture
 
 __all__ = ["FactorMixture"]
 
-# The only rule that a likelihood without Fisher's criterion has.
+# The stopping rule: the other ones need Fisher's criterion.
 _STOPPING = "aitken"
 
 
 @public
 class FactorMixture(FittedMixture, BaseEstimator):
-    """Cluster rows by a mixture of factor models: the groups' covariances are few factors and a diagonal noise.
+    """Cluster rows by a mixture of factor models: each group's covariance is a few factors plus a diagonal noise.
 
-    y | k ~ N(m_k, L_k L_k' + Psi_k) with loadings L_k (p x q). The structure says what is common to the groups and what
-    is their own. All variables make the groups, unlike those of `FisherEM`; the page "Which model" compares them.
+    y | k ~ N(m_k, L_k L_k' + Psi_k) with loadings L_k (p x q). The structure says what the groups share and
+    what differs between them. Unlike in `FisherEM`, all variables define the groups; the page "Which model" compares
+    the two.
 
     Parameters
     ----------
@@ -54,11 +52,11 @@ class FactorMixture(FittedMixture, BaseEstimator):
         common loadings and noise, the groups differ in the factor space only. "MCUFSA": the same with uncorrelated
         factors on orthonormal axes and spherical noise.
     init : {"mixed", "kmeans", "random", "ward"} or array, default="mixed"
-        Where to start: partitions, given labels (n) or posteriors (n x K). "mixed" takes k-means runs, Ward's
+        The starting partitions, given labels (n) or posteriors (n x K). "mixed" takes k-means runs, Ward's
         clustering and random partitions.
     n_init : int, default=10
-        Starts. Each is run for a few iterations, with principal axes and some with other loadings; the best go on to
-        the end, and the most likely fit is kept.
+        The number of starts. Each is run for a few iterations, with principal axes and some with other loadings; the
+        best are run until convergence, and the fit with the largest likelihood is kept.
     max_iter : int, default=2000
         The limit of iterations per start.
     tol : float, default=1e-7
@@ -66,7 +64,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
         hundred times as much on large data (four million values and more).
     variance_floor : float, default=1e-4
         The least noise of a variable, as a share of its variance (of the mean variance for a spherical noise): the
-        likelihood has no bound where a noise goes to 0.
+        likelihood is unbounded where a noise variance tends to 0.
     random_state : int, RandomState or None
         The seed of the starts.
     n_jobs : int or None
@@ -75,7 +73,8 @@ class FactorMixture(FittedMixture, BaseEstimator):
         The budget for rows that are read from a file.
     scale : {"none", "standardise"}, default="none"
         Divide the columns by their standard deviations. Structures with a noise per variable and free loadings (MFA,
-        CUU, MCFA, ...) do not depend on the columns' units but by way of the start; those with spherical noise do.
+        CUU, MCFA, ...) depend on the columns' units only through the start; those with spherical noise depend on them
+        directly.
 
     Attributes
     ----------
@@ -96,7 +95,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
     structure_ : str
         The name of the structure as an entry of the register.
     support_ : ndarray of shape (p,), bool
-        The variables that vary: all of them make the groups.
+        The variables that are not constant.
     scale_, scales_ : str, ndarray of shape (p,)
         What was done to the columns, and what they were divided by.
     log_likelihood_, n_parameters_ : float, int
@@ -104,7 +103,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
     bic_, icl_, aic_, c_ : float
         Criteria; larger is better.
     n_iter_, converged_, stop_reason_ : int, bool, str
-        How the run that was kept ended.
+        How the best run ended.
     history_, starts_ : list of dict
         A record per iteration, whose log-likelihood never falls, and a record per start.
 
@@ -121,6 +120,9 @@ class FactorMixture(FittedMixture, BaseEstimator):
     >>> model.factor_loadings_.shape
     (3, 13, 2)
     """
+
+    # the kind of grid of a search by a criterion (`search.search_parameters.GRIDS`), and the parameters it compares
+    _grid, _compared = "factors", ("structure", "n_factors")
 
     row_means_: np.ndarray
     row_overall_: np.ndarray
@@ -163,7 +165,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
     # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X, y=None, sample_weight=None):
-        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+        """Fit to the rows of X. `y` is ignored. A weight of 2 is equivalent to repeating the row.
 
         X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
         """
@@ -185,17 +187,8 @@ class FactorMixture(FittedMixture, BaseEstimator):
             )
         if structure.latent is not None and self.n_factors == 0:
             raise ValueError(f"structure {structure.name} needs at least one factor; got n_factors=0")
-        if isinstance(self.init, str):
-            check_one_of("init", self.init, STARTS)
-        check_number("n_init", self.n_init, integer=True, least=1, most=MOST_REPEATS)
-        check_number("max_iter", self.max_iter, integer=True, least=1)
-        check_number("tol", self.tol, least=0)
-        check_number("variance_floor", self.variance_floor, above=0)
         check_one_of("scale", self.scale, (RAW, STANDARDISE))
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-        parse_memory(self.memory)
-        check_random_state(self.random_state)
+        check_run_parameters(self)
 
     def _specification(self, n: int, p: int) -> Specification:
         structure = resolve_structure(self.structure)
@@ -212,7 +205,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
     # -- using the fit ---------------------------------------------------------------------------------------------
 
     def _solution(self) -> FactorSolution | LatentFactorSolution:
-        """The fitted parameters as the engine knows them, relative to the centre."""
+        """The fitted parameters as a `Solution` of the family, relative to the centre."""
         if resolve_structure(self.structure_).latent is None:
             density = FactorDensity.of(self.weights_, self.row_means_, self.factor_loadings_, self.noise_variances_)
             return FactorSolution(density, self.n_factors_)
@@ -222,9 +215,9 @@ class FactorMixture(FittedMixture, BaseEstimator):
         return LatentFactorSolution(LatentFactors.of(*parts, self.row_overall_))
 
     def transform(self, X):
-        """Factor scores: the factors that are expected for each row, over all groups (n x q).
+        """Factor scores: the expected factors of each row, averaged over the groups (n x q).
 
-        With own loadings the factors of different groups have nothing in common but their number.
+        If each group has its own loadings, the factors of different groups are not comparable.
         """
         return self._told(X, "_coordinates", self._n_features_out if hasattr(self, "weights_") else 0, float)
 
@@ -238,17 +231,12 @@ class FactorMixture(FittedMixture, BaseEstimator):
     def _n_features_out(self) -> int:
         return self.factor_loadings_.shape[-1]
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the fitted mixture: (X, labels)."""
-        check_is_fitted(self)
-        check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _draw_rows(self, labels: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         K, p = self.means_.shape
-        labels = rng.choice(K, size=n_samples, p=self.weights_)
-        drawn = rng.normal(size=(n_samples, p)) * np.sqrt(self.noise_variances_[labels])
-        factors = rng.normal(size=(n_samples, self._n_features_out))
+        drawn = rng.normal(size=(len(labels), p)) * np.sqrt(self.noise_variances_[labels])
+        factors = rng.normal(size=(len(labels), self._n_features_out))
         density: Any = self._solution().density
         for k in range(K):
             along = density.loadings[k] if density.loadings.ndim == 3 else density.loadings @ density.roots[k]
             drawn[labels == k] += factors[labels == k] @ along.T
-        return self.means_[labels] + drawn * self._scales(), labels
+        return self.means_[labels] + drawn * self._scales()

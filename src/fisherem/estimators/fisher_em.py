@@ -1,38 +1,36 @@
-"""FisherEM: parameters, checks, fitted attributes. The mathematics is in `core`, the decisions in `policy`."""
+"""FisherEM: parameters, checks, fitted attributes. The algorithms are in `core`, the automatic choices in `policy`."""
 
 from __future__ import annotations
 
 from inspect import signature
 
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from .._utils.public import public
 from ..core.data.problem import AUTO_RIDGE
 from ..core.dlm.f_step.dense import DISCRIMINANTS
 from ..core.dlm.family import DLMFamily, Means
-from ..core.engine.loop import Settings
+from ..core.engine.loop import STOPPING, Settings
 from ..core.engine.multistart import Specification
-from ..core.engine.stopping import STOPPING
-from ..core.starts.partitions import STARTS
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
-from ..tables.checking import MOST_REPEATS, check_init, check_number, check_one_of, check_table, check_weights
-from ..tables.file_table import DEFAULT_MEMORY, parse_memory
-from .fitting import SCALES, TRANSFORMATIONS, adopt, fit_rows, warn_unless_converged
+from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
+from ..tables.file_table import DEFAULT_MEMORY
+from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
 from .prediction import FittedDLM
+from .published import published_settings
 
 __all__ = ["FisherEM"]
 
 MEANS = tuple(means.value for means in Means)
-# The greedy axes do not attain the maximum of eq. (6): with the means inside them, usps358 falls to 0.62. Full means
-# stay as they were.
+# The greedy axes do not attain the maximum of eq. (6): with the means inside them, the accuracy on usps358 falls to
+# 0.62. Full means keep the paper's axes.
 _DISCRIMINANT = {"latent": "svd", "full": "orthonormal"}
 
 
 def _is(init, name: str) -> bool:
-    """Whether `init`, a name or an array, is that name."""
+    """Whether `init`, which is a name or an array, is this name."""
     return isinstance(init, str) and init == name
 
 
@@ -40,7 +38,7 @@ def _is(init, name: str) -> bool:
 class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     """Cluster rows by a Gaussian mixture in the most discriminative subspace (the Fisher-EM algorithm).
 
-    The groups live in a latent space of d <= K - 1 axes U (p x d, orthonormal):
+    The groups differ in a latent space of d <= K - 1 axes U (p x d, orthonormal):
     y | k ~ N(m_k, U Sigma_k U' + beta_k (I - UU')). The loop alternates the F-step (axes that maximise Fisher's
     criterion, eq. 6), the M-step and the E-step.
 
@@ -54,31 +52,34 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         notation ("alpha_kj beta"). "auto" chooses among AB, AkB and DkB, which have a common noise: each is fitted
         inside the axes of the most compact one, and the penalised likelihood there decides. With means="full" it
         chooses between AB and DkBk. With a noise per group (names that end in Bk) the size of a row's residual outside
-        the axes votes, too, and with it all variables.
+        the axes also affects the posteriors, and with it all variables.
     discriminant : {"auto", "svd", "regression", "orthonormal"}, default="auto"
         How the axes are found. "svd" and "regression" attain the maximum of eq. (6), with different axes inside the
         same subspace; "orthonormal" is the paper's greedy Foley-Sammon construction, which does not. "auto" is "svd",
         and "orthonormal" with means="full".
     n_axes : int, optional
         The number of axes d, at most K - 1 and p - 1. By default K - 1, without those that separate the groups of the
-        start no better than chance would: three means on a line have one axis.
+        start no better than chance: three means on a line have one axis.
     init : {"kmeans", "random", "ward"} or array, default="kmeans"
-        Where to start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
+        The start: k-means, random partitions, Ward's clustering, given labels (n) or posteriors (n x K).
     n_init : int, default=10
         Starts for "random"; the fit with the highest likelihood is kept. For "kmeans" the run of least inertia among
-        ten is fitted; further starts are used only if it fails, because the likelihood chooses badly among k-means
-        runs. With means="full" `n_init` starts are fitted for both, k-means runs that ended in different partitions
-        first, and the most likely fit is kept.
+        twenty is fitted, and with more than one start other starts (in other metrics, on few of the variables) are
+        tried and compared by their gain over one group, as `decisions_` says. With
+        means="full" `n_init` starts are fitted for both, k-means runs that ended in different
+        partitions first, and the most likely fit is kept.
     max_iter : int, default=200
-        The limit of iterations per start.
+        The limit of iterations per start. A run that ends there, or in a cycle, returns the most likely of its last
+        20 iterates, which need not be the last one (except with stopping="aitken-alone").
     tol : float, default=1e-4
         For stopping="aitken" the change of Aitken's estimate of the final log-likelihood per observation; for
         "fisher" the change of the criterion of eq. (6).
-    stopping : {"aitken", "fisher"}, default="aitken"
-        The rule that ends the iterations: see `tol`.
+    stopping : {"aitken", "fisher", "aitken-alone"}, default="aitken"
+        The rule that ends the iterations: see `tol`. With "aitken-alone" nothing else ends them: cycles are not looked
+        for, and at `max_iter` the last iterate is returned.
     ridge : float or "auto", default="auto"
-        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" takes what
-        Ledoit and Wolf's shrinkage of the covariance within the groups of the start asks for. With means="full" it is
+        Added to the diagonal of the covariance S in the F-step, as a share of the mean variance. "auto" is the
+        Ledoit-Wolf shrinkage of the covariance within the groups of the start. With means="full" it is
         0.001 for n > 6p and grows to 1 towards n = p.
     variance_floor : float, default=1e-4
         The least variance of a group in any direction, as a share of the mean variance.
@@ -91,21 +92,25 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         the page on big data for what it covers. Arrays and frames in memory are not affected.
     means : {"latent", "full"}, default="latent"
         Where the groups' means may differ: inside the axes only, about the overall mean (the paper's eq. 4), or in
-        every variable. With "latent" and a common noise the groups depend on the coordinates inside the axes alone,
-        so with sparse axes on the selected variables alone. "full" is what version 0.1 did.
+        every variable (its eqs 8 and 12). With "latent" and a common noise variance the groups depend only on the
+        coordinates inside the axes, so with sparse axes only on the selected variables. "full" was the only choice in
+        version 0.1.
 
-    noise_factors : int or "auto", default="auto"
-        Factors that the noise of all groups has in common (size, brightness, batch), beside a spherical rest: 0 is the
-        paper's model, p - 1 or more any covariance. "auto" takes as many as BIC asks for, once the groups are known
-        (none with means="full").
+    noise_factors : int, "auto" or None, default=None
+        Factors of the noise that all groups share (size, brightness, batch), in addition to a spherical part: 0 is the
+        paper's model, p - 1 or more allow any covariance. "auto" chooses their number by BIC, once the groups are known
+        (0 with means="full"). None is 0 for complete rows and "auto" with missing cells, which the factors predict.
     scale : {"auto", "standardise", "none"}, default="auto"
         Whether the columns are divided by their standard deviations. "auto" leaves columns that share a unit as they
         are, and standardises others; `decisions_` says which and why.
     transformation : {"none", "power"}, default="none"
-        Bend skewed columns: "power" estimates an exponent per column (Yeo and Johnson) within the groups, in turn
-        with the groups, and BIC decides whether a column is bent at all. Likelihoods and criteria are those of the rows
-        as given (the Jacobian counts), means are reported in the original units, and new rows are given raw. Takes two
-        to five fits. (It is not called `transform`, which is a method.)
+        Transform skewed columns: "power" estimates an exponent per column (Yeo and Johnson) within the groups, in turn
+        with the groups, and BIC decides whether a column is transformed at all. Likelihoods and criteria are those of
+        the rows as given (the Jacobian is included), means are reported in the original units, and new rows are given
+        untransformed. It takes two to five fits. (It is not called `transform`, which is a method.)
+    min_size : int, float or "auto", default="auto"
+        Rows (from 1 on) or share of the rows (below 1) that a group needs: another start than k-means is not moved to
+        for groups that are smaller, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
 
     Attributes
     ----------
@@ -139,13 +144,15 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         "none" or "standardise".
     scales_ : ndarray of shape (p,)
         What the columns were divided by: 1, or their standard deviations. Values whose squares a double cannot hold
-        (about 1e150 and more, 1e-150 and less) are first divided by one power of two, which is in here, too.
+        (about 1e150 and more, 1e-150 and less) are first divided by a power of two, which is included here.
     scale_warning_ : str
-        With scale="none" which columns are ten times as large as the median column or more; "" if none is.
+        With scale="none", names the columns that are at least ten times as large as the median column; "" if there are
+        none.
     exponents_ : ndarray of shape (p,)
-        The columns' exponents; 1 is a column that was not bent.
+        The columns' exponents; 1 means that a column was not transformed.
     bending_ : ndarray of shape (3, p)
-        Medians, spreads and factors of the bent columns: z = factor * yeo_johnson((x - median) / spread, exponent).
+        Medians, spreads and factors of the transformed columns: z = factor * yeo_johnson((x - median) / spread,
+        exponent).
     model_ : str
         The name of the model of this fit.
     model_choice_ : list of dict
@@ -181,7 +188,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
 
     See Also
     --------
-    SparseFisherEM : The same with the variables that make the groups.
+    SparseFisherEM : Also selects the variables that separate the groups.
     ModelSearch : Chooses the number of groups.
 
     Examples
@@ -212,9 +219,10 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
-        noise_factors="auto",
+        noise_factors=None,
         scale="auto",
         transformation="none",
+        min_size="auto",
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -234,15 +242,43 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         self.noise_factors = noise_factors
         self.scale = scale
         self.transformation = transformation
+        self.min_size = min_size
+
+    @classmethod
+    def as_published(cls, n_clusters, *, means="full", model="DkBk", **parameters):
+        """The Fisher-EM algorithm of the paper: orthonormal axes, d = K - 1, no ridge, no noise factors, no scaling.
+
+        The paper's formulas admit two readings of the means. Its eqs (8) and (12) take every group about its own mean
+        in all variables, `means="full"`, which is nearer to its results on most tables. Its eq. (4) has the means
+        inside the axes, `means="latent"`. The page on reproducing the paper compares the two.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of groups K, below the number of columns.
+        means : {"full", "latent"}, default="full"
+            The reading of the means.
+        model : str, default="DkBk"
+            One of the twelve models.
+        **parameters
+            What the paper leaves open: `init` ("random"), `n_init` (1), `ridge` (0; a singular covariance needs one),
+            `variance_floor` (1e-12), `stopping`, `max_iter`, `tol`, `random_state`, `n_jobs` and `memory`.
+
+        Returns
+        -------
+        FisherEM
+            An estimator that is not fitted yet.
+        """
+        return cls(**published_settings(n_clusters, model, means, parameters))
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X, y=None, sample_weight=None):
-        """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
+        """Fit to the rows of X. `y` is ignored. A weight of 2 is equivalent to repeating the row.
 
         X is an array or a frame, a memory map, a Zarr array, the path of a .npy, Zarr or Parquet file, or a dask array
-        or data frame. Missing values (NaN, pd.NA, masked or empty cells) of rows in memory are fitted around; `impute`
-        fills them in.
+        or data frame. Rows in memory may have missing values (NaN, pd.NA, masked or empty cells): the fit uses
+        the observed cells, and `impute` fills in the others.
         """
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True)
@@ -258,30 +294,26 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         candidates(self.model)
         check_one_of("means", self.means, MEANS)
         check_one_of("discriminant", self.discriminant, (AUTO, *DISCRIMINANTS))
-        if isinstance(self.init, str):
-            check_one_of("init", self.init, STARTS)
-        check_number("n_init", self.n_init, integer=True, least=1, most=MOST_REPEATS)
         if self.n_axes is not None:
             check_number("n_axes", self.n_axes, integer=True, least=1)
-        check_number("max_iter", self.max_iter, integer=True, least=1)
-        check_number("tol", self.tol, least=0)
         check_one_of("stopping", self.stopping, STOPPING)
         check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
-        check_number("variance_floor", self.variance_floor, above=0)
-        check_number("noise_factors", self.noise_factors, integer=True, least=0, word=NOISE_AUTO)
+        if self.noise_factors is not None:
+            check_number("noise_factors", self.noise_factors, integer=True, least=0, word=NOISE_AUTO)
+        check_number("min_size", self.min_size, above=0, word=AUTO)
         check_one_of("scale", self.scale, SCALES)
         check_one_of("transformation", self.transformation, TRANSFORMATIONS)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-        parse_memory(self.memory)
-        check_random_state(self.random_state)
+        check_run_parameters(self)
 
-    _chooses_variables = False  # whether the variables that carry the axes are found by the fit itself
+    _chooses_variables = False  # whether the fit itself selects the variables of the axes
+    # the kind of grid of a search by a criterion (`search.search_parameters.GRIDS`), and the parameters it compares
+    _grid = "dlm"
+    _compared: tuple[str, ...] = ("model",)
 
     def _dense(self, n_clusters: int, **changes) -> FisherEM:
-        """A plain Fisher-EM with this estimator's parameters, on one thread, with noise factors only if given.
+        """A FisherEM with this estimator's parameters, on one thread, with noise factors only if a number is given.
 
-        It is what is fitted to parts of the rows once the variables are known.
+        It is fitted to parts of the rows once the variables are known.
         """
         given = self.get_params(deep=False)
         known = {name: given[name] for name in signature(FisherEM).parameters if name in given}
@@ -304,15 +336,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             variance_floor=self.variance_floor,
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
-            # a random partition separates nothing yet: it cannot say which axes carry something
+            # a random partition does not separate the groups, so it cannot say how many axes are needed
             adaptive_axes=latent and self.n_axes is None and not _is(self.init, "random"),
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)
-        # the likelihood chooses badly among k-means runs (usps358: 0.57 preferred to 0.93), their inertia does not
+        # among k-means runs the inertia chooses better than the likelihood (usps358: accuracy 0.93 against 0.57)
         first = latent and _is(self.init, "kmeans")
         return Specification(family, settings, init, self.n_init, self.random_state, first)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.loadings_.shape[1]

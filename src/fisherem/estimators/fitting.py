@@ -1,21 +1,18 @@
-"""Plain functions from rows and parameters to a fit: what the estimators, the search and images share."""
+"""From rows and parameters to a fit: functions shared by the estimators, the search and images."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._utils.wording import column_name, group_name, listed
+from .._utils.wording import column_name
 from ..core.data.problem import Problem, prepare
 from ..core.dlm.f_step.step import FStep
-from ..core.engine.loop import Fit
 from ..core.engine.multistart import Specification
-from ..core.engine.stopping import StopKind
 from ..core.missing.iteration import exact
+from ..core.starts.partitions import STARTS
 from ..model.criteria import CRITERIA, bic
 from ..policy.criterion import Partition
 from ..policy.decisions import Decision, decisions_table
@@ -33,64 +30,103 @@ from ..policy.scaling import (
     standard_deviations,
     warn_of_large_columns,
 )
-from ..tables.checking import check_clusters
+from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
+from ..tables.file_table import parse_memory
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
+from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
 
 __all__ = [
-    "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "Fitted", "adopt", "check_parameters", "fit_rows",
-    "scaled_rows", "specification", "warn_of_constant_columns", "warn_of_empty_groups", "warn_unless_converged",
+    "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "DividedColumns", "Fitted", "ScaledRows", "adopt",
+    "check_parameters", "check_run_parameters", "criteria_values", "feature_names", "fit_rows", "scaled_rows",
+    "specification", "warn_of_constant_columns", "warn_of_empty_groups", "warn_unless_converged",
 ]  # fmt: skip
 
 POWER = "power"
 TRANSFORMATIONS = (RAW, POWER)
-# Exponents and groups are estimated in turn so many times; on ten tables they had settled after two to four.
+# How often exponents and groups are estimated in turn; on ten tables they converged after two to four rounds.
 _ROUNDS = 5
-# Rows that exponents are estimated on: their error is then far below the steps in which they are tried.
+# Rows that exponents are estimated on: their error is then far below the spacing of the candidate exponents.
 _ROWS_FOR_EXPONENTS = 10_000
 
 
 def check_parameters(estimator) -> None:
-    """One clear error for the first parameter of an estimator or a search that is not as it should be."""
+    """Raise a ValueError or TypeError for the first invalid parameter of an estimator or a search."""
     estimator._check_parameters()
 
 
+def check_run_parameters(estimator) -> None:
+    """Check the parameters of the starts and iterations that all mixtures have."""
+    if isinstance(estimator.init, str):
+        check_one_of("init", estimator.init, STARTS)
+    check_number("n_init", estimator.n_init, integer=True, least=1, most=MOST_REPEATS)
+    check_number("max_iter", estimator.max_iter, integer=True, least=1)
+    check_number("tol", estimator.tol, least=0)
+    check_number("variance_floor", estimator.variance_floor, above=0)
+    if estimator.n_jobs is not None:
+        check_number("n_jobs", estimator.n_jobs, integer=True)
+    parse_memory(estimator.memory)
+    check_random_state(estimator.random_state)
+
+
 def specification(estimator, n: int, p: int) -> Specification:
-    """What the estimator's parameters ask for on n rows of p variables."""
+    """The specification of a fit with the estimator's parameters to n rows of p variables."""
     return estimator._specification(n, p)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What fitting an estimator to rows gave: the prepared rows, the fit that was kept, and the columns' scales."""
+def feature_names(estimator):
+    """`feature_names_in_` of an estimator or a search that has seen a table; None where the table had no names."""
+    return getattr(estimator, "feature_names_in_", None)
+
+
+class DividedColumns:
+    """How the columns were divided (and transformed), and what that adds to likelihoods and parameters."""
 
     problem: Problem
-    chosen: Chosen
-    scales: np.ndarray | None = None  # p, what the columns were divided by; None: nothing
-    powers: Powers | None = None  # how the columns were bent before that; None: not at all
-    log_slope: float = 0.0  # what bending adds to the log-likelihood of the rows as they were given
+    scales: np.ndarray | None  # p, what the columns were divided by; None: nothing
+    powers: Powers | None = None  # the power transformation before that; None: not transformed
+    log_slope: float = 0.0  # the log-Jacobian of the transformation
 
     @property
     def divisors(self) -> np.ndarray:
-        """p: what the columns were divided by in all, the scales and the problem's unit."""
+        """What the columns were divided by in total: the scales times the problem's unit (p)."""
         p, unit = self.problem.p, self.problem.unit
         return np.full(p, unit) if self.scales is None else self.scales * unit
 
     @property
     def log_jacobian(self) -> float:
-        """What divisors and bending add to the log-likelihood of the rows as they were given."""
+        """The difference between the log-likelihood of the rows as given and that of the prepared rows."""
         if self.problem.gaps is not None:
             return log_jacobian(self.problem, self.divisors)
         return self.log_slope - self.problem.weight * float(np.log(self.divisors).sum())
 
     @property
     def n_scales(self) -> int:
-        """Standard deviations and exponents that were estimated: they are parameters, a unit is none."""
+        """Estimated standard deviations and exponents, which count as parameters; the unit does not."""
         exponents = 0 if self.powers is None else int(self.powers.bent.sum())
         return exponents + (0 if self.scales is None else self.problem.n_varying)
 
+
+@dataclass(frozen=True)
+class ScaledRows(DividedColumns):
+    """Prepared rows and the scales of their columns, before anything is fitted."""
+
+    problem: Problem
+    scales: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Fitted(DividedColumns):
+    """The result of fitting an estimator to rows: the prepared rows, the chosen fit and the scales of the columns."""
+
+    problem: Problem
+    chosen: Chosen
+    scales: np.ndarray | None = None
+    powers: Powers | None = None
+    log_slope: float = 0.0
+
     def n_parameters(self) -> int:
-        """Free parameters, standard deviations and exponents of the columns included."""
+        """Free parameters, including standard deviations and exponents of the columns."""
         solution = self.chosen.fit.solution
         K, d = solution.density.latent_means.shape
         own = self.chosen.model.n_parameters(K, self.problem.p, d, solution.axes.n_zeros, solution.n_factors)
@@ -98,9 +134,25 @@ class Fitted:
 
     @property
     def bic(self) -> float:
-        """Of the rows as they were given."""
+        """The BIC of the rows as given."""
         likelihood = self.chosen.fit.log_likelihood + self.log_jacobian
         return float(bic(likelihood, self.n_parameters(), self.problem.weight))
+
+
+def criteria_values(
+    log_likelihood: float, n_parameters: float, entropy: float, problem: Problem, labels, n_clusters: int, support
+) -> dict[str, float]:
+    """The value of every criterion in `CRITERIA`, by name; larger is better.
+
+    `labels` (n) and `support` (indices) are the partition and the selected variables, for the criteria of a partition.
+    """
+    partition = Partition.of_labels(problem, labels, n_clusters)
+    return {
+        name: criterion(log_likelihood, n_parameters, problem.weight, entropy)
+        if criterion.of_partition is None
+        else criterion.of_partition(partition, support)
+        for name, criterion in CRITERIA.items()
+    }
 
 
 def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
@@ -134,7 +186,7 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
 
 
 def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Problem, np.ndarray | None, Decision]:
-    """(prepared rows, what their columns were divided by or None, why)."""
+    """(prepared rows, what their columns were divided by or None, the decision)."""
     done, decision = scaling(raw, estimator.scale)
     if done == RAW:
         return raw, None, decision
@@ -144,7 +196,7 @@ def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Pro
 
 
 def _fit_bent(estimator, table, weights, prior) -> Fitted:
-    """Exponents of the columns and groups in turn, from the exponents of one group; the likeliest by BIC is kept."""
+    """Estimate exponents of the columns and groups in turn, starting from one group; the best by BIC is kept."""
     numbers, values, sampled_weights = _some_rows(estimator, table, weights)
     given = not isinstance(estimator.init, str) and np.ndim(estimator.init) == 1
     labels = np.unique(np.asarray(estimator.init), return_inverse=True)[1] if given else np.zeros(len(table), int)
@@ -176,7 +228,7 @@ def _some_rows(estimator, table, weights) -> tuple[np.ndarray, np.ndarray, np.nd
         share = None if weights is None else weights / weights.sum()
         most = _ROWS_FOR_EXPONENTS if share is None else min(_ROWS_FOR_EXPONENTS, np.count_nonzero(share))
         numbers = np.sort(rng.choice(n, most, replace=False, p=share))
-        weights = None  # drawn by them
+        weights = None  # the rows were drawn with these probabilities
     else:
         numbers = np.arange(n) if weights is None else np.flatnonzero(weights)
     take = getattr(table, "rows_at", None)
@@ -185,11 +237,11 @@ def _some_rows(estimator, table, weights) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem, np.ndarray | None]:
-    """(prepared rows, what their columns were divided by or None) for a grid search, which fits one scaling."""
+    """(prepared rows, what their columns were divided by or None) for a grid search, whose fits share one scaling."""
     if estimator.transformation == POWER:
         raise ValueError(
             "transformation='power' estimates exponents for one number of groups: a search by bic, icl or aic takes "
-            "'none'; bend the columns before it (sklearn.preprocessing.PowerTransformer) or search by the verdict"
+            "'none'; transform the columns before it (sklearn.preprocessing.PowerTransformer) or search by the verdict"
         )
     if has_gaps(table):
         check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
@@ -199,52 +251,10 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
 
 
 def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
-    """The rows made ready, in a unit in which their squares neither overflow nor vanish; missing cells completed."""
+    """Prepare rows in a unit in which their squares neither overflow nor underflow; missing cells are completed."""
     if has_gaps(rows):
         return completed(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
     return prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
-
-
-def warn_of_constant_columns(problem: Problem, names) -> None:
-    """Say which columns cannot be selected because they have one value."""
-    constant = np.flatnonzero(problem.constant)
-    if len(constant):
-        shown = listed(constant, quoted=False) if names is None else listed([names[j] for j in constant])
-        warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)
-
-
-def warn_of_empty_groups(estimator) -> None:
-    """Say which groups of a fitted estimator are the most probable one of no row."""
-    K = len(estimator.weights_)
-    empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
-    if len(empty):
-        names, has = listed(map(group_name, empty.tolist()), quoted=False), "has" if len(empty) == 1 else "have"
-        share = "its share is" if len(empty) == 1 else "their shares are"
-        text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
-        warnings.warn(
-            f"{text}; try fewer clusters, and look for rows that lie far from all others",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
-def warn_unless_converged(estimator, fit: Fit) -> None:
-    """Say why the iterations of a fit ended before the stopping rule was met, and which groups have no rows."""
-    warn_of_empty_groups(estimator)
-    if fit.converged:
-        return
-    if fit.stop.kind is StopKind.CYCLE:
-        text = (
-            f"the iterations ended in a cycle after {fit.n_iter}: the F-step does not maximise the likelihood; "
-            "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
-        )
-    elif fit.stop.kind is StopKind.MAX_ITER:
-        text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
-    else:
-        text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
-    if unscaled := getattr(estimator, "scale_warning_", ""):  # the first thing to try
-        text = f"{unscaled}. Also, {text}"
-    warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
 def adopt(estimator, fitted: Fitted):
@@ -310,17 +320,17 @@ def adopt(estimator, fitted: Fitted):
 
 
 def _names(estimator, p: int) -> list[str]:
-    names = getattr(estimator, "feature_names_in_", None)
+    names = feature_names(estimator)
     return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
 
 
 def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:
-    """The model's means (K x p) relative to the centre: those of the rows, or inside the axes about their mean."""
+    """The means of the model (K x p) relative to the centre: unrestricted, or inside the axes."""
     scatter = problem.scatter
     if solution.overall is None:
         return scatter.to_variables(solution.means.T).T
     overall = scatter.to_variables(solution.overall[:, None])[:, 0]
     inside = solution.density.latent_means - solution.overall @ solution.axes.rows
-    if solution.metric is not None:  # the factors carry the other variables along
+    if solution.metric is not None:  # variables that are correlated through the factors shift too
         loadings = solution.metric.in_variables(scatter).spread_along(loadings)
     return overall + inside @ loadings.T

@@ -1,6 +1,6 @@
-"""Estimators that take tables with missing cells: what they say of such rows, and how the cells are filled in.
+"""Prediction and imputation for tables with missing cells.
 
-Rows without gaps go the usual way, so that a gap in one row changes nothing for another.
+Rows without missing cells are handled as usual, so a missing cell in one row does not affect the results of another.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..tables.scaling import rescaled
 
 __all__ = ["ToleratesGaps"]
 
-# Draws that `impute` makes at once.
+# The largest number of draws of one call of `impute`.
 _MOST_DRAWS = 1000
 
 
 class ToleratesGaps:
-    """Before `FittedDLM` among the bases of an estimator: the same methods for tables with missing cells."""
+    """Mixin, to be listed before `FittedDLM`, that extends its methods to tables with missing cells."""
 
     def __sklearn_tags__(self):
         """Missing values are allowed."""
@@ -36,7 +36,7 @@ class ToleratesGaps:
         return tags
 
     def _conditional(self, table: np.ndarray, sample_weight=None) -> Conditional:
-        """What the fitted mixture says of the rows of a checked table (n x p), given their observed cells."""
+        """The conditional distribution of the rows of a checked table (n x p) given their observed cells."""
         if self._powers() is not None:  # type: ignore[attr-defined]
             raise ValueError(NO_POWERS)
         missing = np.isnan(table)
@@ -49,7 +49,7 @@ class ToleratesGaps:
         return Conditional(rows, mixture)
 
     def _with_gaps(self, tell: str, table, width: int | None, of_rows):
-        """What `tell` says of the rows without gaps and `of_rows(conditional)` of the others (n, or n x width)."""
+        """The method `tell` for complete rows and `of_rows(conditional)` for the others (n or n x width)."""
         usual = getattr(super(), tell)
         if not has_gaps(table):
             return usual(table)
@@ -117,15 +117,15 @@ class ToleratesGaps:
         X : array or frame of shape (n, p)
             Missing cells are NaN, pd.NA or masked.
         draws : int, optional
-            By default every missing cell gets its conditional mean given the observed cells of its row. With a number,
-            that many tables are drawn from the conditional distribution: groups first, then cells.
+            By default every missing cell is filled with its conditional mean given the observed cells of its row. With
+            a number, that many tables are drawn from the conditional distribution: groups first, then cells.
         random_state : int, RandomState or None
             The seed of the draws; by default that of the estimator.
 
         Returns
         -------
         ndarray or DataFrame of shape (n, p), or a list of `draws` of them
-            A frame for a frame. Observed cells are as they were.
+            A frame if X is one. Observed cells are unchanged.
         """
         check_is_fitted(self)
         if draws is not None:
@@ -139,7 +139,7 @@ class ToleratesGaps:
         return [_like(X, self._drawn(table, found, rng)) for _ in range(draws)]
 
     def _drawn(self, table: np.ndarray, found: Conditional, rng: np.random.RandomState) -> np.ndarray:
-        """One draw of the missing cells: a whole row of the group, moved by what its observed cells are off.
+        """One draw of the missing cells: a row of the group, corrected for its difference in the observed cells.
 
         With y* a draw from the group, y*_m + E[y_m | y_o] - E[y_m | y*_o] has the conditional distribution of y_m.
         """
@@ -161,10 +161,10 @@ class ToleratesGaps:
 
 
 def _posteriors(found: Conditional) -> np.ndarray:
-    """n x K, in the order of the rows."""
+    """Posteriors (n x K) in the order of the rows."""
     return found.rows.patterns.unsorted(found.posteriors).T
 
 
 def _like(X, values: np.ndarray):
-    """Values as a frame with X's names and index, where it has them."""
+    """Values as a frame with the columns and index of X if that is a frame."""
     return pd.DataFrame(values, columns=X.columns, index=X.index) if isinstance(X, pd.DataFrame) else values

@@ -1,8 +1,11 @@
-"""Pipelines that end in one of our estimators: the steps before it, the estimator, and the names between them.
+"""Pipelines that end in one of our estimators, and fitted models restricted to their selected variables.
 
-A fitted or unfitted pipeline goes in. Out come its two parts, the rows (n x p) as the estimator sees them, and the
-names of these columns as the steps pass them on. Everything that takes a fitted estimator asks here, so that
-``make_pipeline(StandardScaler(), SparseFisherEM())`` is as good as the estimator itself.
+In: a fitted or unfitted pipeline. Out: its two parts, the rows (n x p) that the estimator gets, and the names of these
+columns. Everything that takes a fitted estimator uses these functions, so that
+``make_pipeline(StandardScaler(), SparseFisherEM())`` can be given instead.
+
+With latent means and a common noise variance, posteriors and coordinates depend only on the selected variables, so a
+table that has these, by name, is enough to predict. Densities and criteria still need all variables.
 """
 
 from __future__ import annotations
@@ -16,16 +19,25 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
 from .._utils.wording import column_name, listed
+from ..core.dlm.family import Means
 from ..tables.checking import open_rows
 from ..tables.file_table import FileTable
 
 __all__ = [
-    "columns_of", "fit_steps", "last_step", "names_of", "on_its_rows", "rows_after", "steps_in_words", "support_on",
-    "whole_pipeline",
+    "columns_of", "fit_steps", "last_step", "names_of", "needed_names", "on_its_rows", "on_selected", "rows_after",
+    "steps_in_words", "support_on", "whole_pipeline",
 ]  # fmt: skip
+
+# Fitted attributes of estimators and scalers by what their entries belong to.
+_PER_VARIABLE = (
+    "centre_", "row_centre_", "scales_", "exponents_", "mean_", "var_", "support_", "feature_names_in_", "loadings_",
+    "sparse_loadings_",
+)  # fmt: skip
+_PER_GROUP_AND_VARIABLE = ("means_", "row_means_", "group_means_", "bending_")
 
 
 def last_step(model) -> tuple[Pipeline | None, Any]:
@@ -39,15 +51,16 @@ def last_step(model) -> tuple[Pipeline | None, Any]:
 
 
 def fit_steps(before: Pipeline, X) -> tuple[Pipeline, Any]:
-    """(a clone of the steps fitted to all rows, X in memory): X is an array, a frame or a file that fits the budget."""
+    """(a clone of the steps fitted to all rows, X in memory); X is an array, a frame or a file that fits in memory."""
     X = _in_memory(X)
     return clone(before).fit(X), X
 
 
 def whole_pipeline(before: Pipeline, estimator, model: Pipeline, X) -> Pipeline:
-    """A pipeline of steps that are fitted to X and an estimator that is fitted to the named rows that they give.
+    """A pipeline of steps fitted to X and an estimator fitted to their named output.
 
-    The estimator is called as in the pipeline `model`. Steps that give arrays would have it warn of missing names.
+    The estimator has the same name as in the pipeline `model`. Where the steps return arrays, its feature names are
+    removed, as scikit-learn would warn that they are missing.
     """
     while isinstance(model.steps[-1][1], Pipeline):
         model = model.steps[-1][1]
@@ -59,9 +72,9 @@ def whole_pipeline(before: Pipeline, estimator, model: Pipeline, X) -> Pipeline:
 
 
 def rows_after(before: Pipeline, X) -> Any:
-    """The rows (n x q) that fitted steps make of X: a frame where the names are known, with the index of X.
+    """X transformed by fitted steps (n x q): a frame with the index of X where the names are known.
 
-    Rows that stay in a file are transformed block by block, as they are read.
+    Rows in a file are transformed block by block as they are read.
     """
     names, _ = _names_through(before)
     if isinstance(X, FileTable):
@@ -78,9 +91,9 @@ def rows_after(before: Pipeline, X) -> Any:
 
 
 def on_its_rows(model, X=None) -> tuple[Any, Any]:
-    """(estimator, rows): what a fitted pipeline, or a search with one, ends in, and X as that estimator sees it.
+    """(estimator, rows): the last step of a fitted pipeline, or of a search with one, and X as that estimator gets it.
 
-    The estimator knows the names of its columns. Without a pipeline both come back as they are.
+    The estimator has the names of its columns. Without a pipeline both are returned unchanged.
     """
     best = getattr(model, "best_estimator_", model)
     before, estimator = last_step(best)
@@ -96,7 +109,7 @@ def on_its_rows(model, X=None) -> tuple[Any, Any]:
 
 
 def names_of(model) -> list[str] | None:
-    """The names of the columns that a fitted model's last step sees; None where no step knows them."""
+    """The names of the columns that the last step of a fitted model gets; None where no step knows them."""
     before, estimator = last_step(model)
     known = getattr(estimator, "feature_names_in_", None)
     if before is None:
@@ -106,9 +119,9 @@ def names_of(model) -> list[str] | None:
 
 
 def columns_of(model) -> np.ndarray | None:
-    """For each column that the last step sees, the number of the column of X that it is; None where it mixes several.
+    """For each input column of the last step, the index of the same column of X; None where the steps mix columns.
 
-    A scaler changes the values of a column, and the column stays what it is. PCA makes new ones.
+    The columns keep their identity in a scaler, but not in PCA.
     """
     before, estimator = last_step(model)
     if before is None:
@@ -121,9 +134,9 @@ def columns_of(model) -> np.ndarray | None:
 
 
 def support_on(model, values, p: int) -> np.ndarray:
-    """One value per column of X (p) from one per column of the last step; 0 for those that it does not see.
+    """One value per column of X (p) from one per input column of the last step; 0 for columns that it does not get.
 
-    Where the steps mix the columns of X, all of them take part: 1 for each.
+    Where the steps mix the columns of X, the value is 1 for all of them.
     """
     values = np.asarray(values)
     places = columns_of(model) if isinstance(model, Pipeline) else np.arange(p)
@@ -135,19 +148,70 @@ def support_on(model, values, p: int) -> np.ndarray:
 
 
 def steps_in_words(model) -> list[str]:
-    """What was done to the rows before the last step, as a note for people; none without a pipeline."""
+    """A note about the steps before the last one, as a list; empty without a pipeline."""
     before, _ = last_step(getattr(model, "best_estimator_", model))
     if before is None:
         return []
     steps = [type(step).__name__ for _, step in before.steps]
-    return [f"the columns went through {listed(steps, quoted=False)} first: values are what came out of it"]
+    return [f"values are those after {listed(steps, quoted=False)}"]
+
+
+# -- the selected variables only --------------------------------------------------------------------------------------
+
+
+def needed_names(model, given) -> list | None:
+    """The names of the selected variables if the model can predict from these columns of a table named `given`.
+
+    None if the table has exactly the columns of the fit, lacks a selected one, or if all variables affect the
+    posteriors; the usual checks then report errors, if any.
+    """
+    known, fitted = getattr(model, "feature_names_in_", None), last_step(model)[1]
+    if known is None or given is None or not _selected_decide(model) or set(known) == set(given):
+        return None
+    names = [name for name, selected in zip(known, fitted.support_, strict=True) if selected]
+    return names if names and set(names) <= set(given) else None
+
+
+def _selected_decide(model) -> bool:
+    """Whether the groups depend on a proper subset of the variables: latent means and a common noise variance."""
+    fitted = last_step(model)[1]
+    noises = getattr(fitted, "noise_variances_", None)
+    if noises is None or getattr(fitted, "means", "") != Means.LATENT.value or fitted.support_.all():
+        return False
+    scalers = isinstance(model, Pipeline) and not all(isinstance(step, StandardScaler) for step in model[:-1])
+    return bool((noises == noises[0]).all()) and not scalers
+
+
+def on_selected(model):
+    """A copy of an estimator, or of a pipeline of scalers and an estimator, that takes the selected columns only."""
+    support = last_step(model)[1].support_
+    if isinstance(model, Pipeline):
+        return Pipeline([(name, _restricted(step, support)) for name, step in model.steps])
+    return _restricted(model, support)
+
+
+def _restricted(step, support: np.ndarray):
+    """A copy of a fitted step whose per-variable attributes are restricted to the selected variables."""
+    small = copy.copy(step)
+    of_rows = [*_PER_VARIABLE, *(["scale_"] if isinstance(step, StandardScaler) else [])]  # elsewhere it is a name
+    for names, index in ((of_rows, support), (_PER_GROUP_AND_VARIABLE, (slice(None), support))):
+        for name in names:
+            if getattr(step, name, None) is not None:
+                setattr(small, name, getattr(step, name)[index])
+    if getattr(step, "roles_", None) is not None:
+        small.roles_ = step.roles_[support].reset_index(drop=True)
+    if hasattr(step, "noise_loadings_"):  # I + F F' of the selected variables, with orthogonal columns again
+        left, lengths, _ = np.linalg.svd(step.noise_loadings_[support], full_matrices=False)
+        small.noise_loadings_ = left * lengths
+    small.n_features_in_ = int(support.sum())
+    return small
 
 
 # -- names ---------------------------------------------------------------------------------------------------------
 
 
 def _names_through(before: Pipeline) -> tuple[list[str] | None, list[str]]:
-    """(names of the columns that fitted steps give, or None where a step cannot say; names of those that they take)."""
+    """(output names of fitted steps, or None where a step does not provide them; input names)."""
     known = getattr(before, "feature_names_in_", None)
     if known is None:
         given = [column_name(j) for j in range(int(before.n_features_in_))]
@@ -155,15 +219,15 @@ def _names_through(before: Pipeline) -> tuple[list[str] | None, list[str]]:
         given = [str(name) for name in known]
     try:
         found = before.get_feature_names_out(None if known is not None else np.array(given, object))
-    except (AttributeError, ValueError, NotImplementedError):  # a step that does not say what becomes of its columns
+    except (AttributeError, ValueError, NotImplementedError):  # a step without feature names
         return None, given
     return _without_prefixes([str(name) for name in found], given), given
 
 
 def _without_prefixes(names: Sequence[str], given: Sequence[str]) -> list[str]:
-    """ "num__alcohol" as "alcohol", where that is a column of the table and no other result has its name.
+    """ "num__alcohol" as "alcohol", where that is a column of the table and the name stays unique.
 
-    A ColumnTransformer puts the name of the part that made a column before it.
+    ColumnTransformer adds the name of the transformer as a prefix.
     """
     columns = set(given)
     short = [name if name in columns else name.split("__", 1)[-1] for name in names]
@@ -173,7 +237,7 @@ def _without_prefixes(names: Sequence[str], given: Sequence[str]) -> list[str]:
 
 
 def _named(estimator, names: list[str] | None):
-    """A copy of a fitted estimator that knows the names of its columns, also in the table of roles."""
+    """A copy of a fitted estimator with names of its columns, also in the table of roles."""
     if names is None or len(names) != estimator.n_features_in_:
         return estimator
     named = copy.copy(estimator)
@@ -199,7 +263,7 @@ def _in_memory(X) -> Any:
     whole = X.whole()
     if whole is None:
         raise ValueError(
-            "the steps of a pipeline are fitted to all rows at once, and this file takes more than half of the memory "
-            "budget: raise memory, or fit the steps to a sample and give what they make of the file"
+            "the steps of a pipeline are fitted to all rows at once, and this file needs more than half of the memory "
+            "budget: raise memory, or fit the steps to a sample and pass the transformed file"
         )
     return whole if X.names is None else pd.DataFrame(whole, columns=X.names)

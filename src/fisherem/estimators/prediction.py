@@ -1,4 +1,4 @@
-"""Using a fitted mixture on rows, old or new: posteriors, coordinates, densities, criteria, draws."""
+"""The methods of a fitted mixture that take rows: posteriors, coordinates, densities, criteria; and samples."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from ..core.dlm.projection import Outside
 from ..model.criteria import CRITERIA
 from ..policy.criterion import Partition
 from ..policy.powers import Powers, log_slope
-from ..rows.base import Rows
-from ..rows.in_memory import ArrayRows
+from ..rows.base import ArrayRows, Rows
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import Described
-from .selected import needed_names, on_selected
+from .pipelines import needed_names, on_selected
 
 __all__ = ["FittedDLM", "FittedMixture"]
 
-# What depends on the selected variables alone.
+# Methods whose result depends only on the selected variables.
 _FROM_SELECTED = ("_posteriors", "_labels", "_coordinates")
-# Rows that `sample` draws at once.
+# The largest number of rows of one call of `sample`.
 MOST_DRAWS = 10**8
-# Rows whose squared distances overflow are brought to 2^300: their squares then fit, and nothing of the model is near.
+# Rows whose squared distances overflow are moved to a distance of 2^300: their squares are then finite, and they are
+# still far from everything in the model.
 _NEAR_EXPONENT = 300
 # Halving before the subtraction keeps the difference of two values near the largest double finite.
 _FAR = 2.0
 
 
 class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
-    """What an estimator with a fitted mixture of any family can do with rows.
+    """Prediction for an estimator with a fitted mixture of any family.
 
-    It is a transformer itself: `set_output` wraps only methods of classes that are.
+    It derives from TransformerMixin itself because `set_output` wraps only methods of classes that do.
     """
 
     weights_: np.ndarray
@@ -60,24 +60,28 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     @abstractmethod
     def _solution(self) -> Any:
-        """The fitted parameters as the engine knows them, relative to the centre (the family's `Solution`)."""
+        """The fitted parameters as a `Solution` of the family, relative to the centre."""
 
     @abstractmethod
     def _coordinates(self, table):
-        """Where a checked table's rows stand in the latent space (n x d)."""
+        """The coordinates of the rows of a checked table in the latent space (n x d)."""
+
+    @abstractmethod
+    def _draw_rows(self, labels: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Draw a row from each of these groups (n x p)."""
 
     def _for_columns(self, X):
-        """(model, table): both with the columns that the model needs of a table that has others, too."""
+        """(model, table), both restricted to the columns that the model needs where the table has others."""
         return self, X
 
     def __sklearn_tags__(self):
-        """Sparse rows are welcome: they stay sparse."""
+        """Sparse rows are supported and stay sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def _pass(self, table, keep, sample_weight=None):
-        """One visit of every row of a checked table: (rows, states with the attributes `keep`, sums)."""
+        """One pass over the rows of a checked table: (rows, states with the attributes `keep`, sums)."""
         rows = self._rows_of(table, sample_weight)
         states = rows.states()
         with rows.closed_on_error():
@@ -85,21 +89,21 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _scales(self) -> np.ndarray:
         """What the columns are divided by (p)."""
-        return getattr(self, "scales_", np.ones(self.means_.shape[1]))  # files of earlier versions have none
+        return getattr(self, "scales_", np.ones(self.means_.shape[1]))  # missing in files of earlier versions
 
     def _powers(self) -> Powers | None:
-        """How the columns are bent before they are divided; None: not at all."""
-        exponents = getattr(self, "exponents_", None)  # files of earlier versions have none
+        """The power transformation of the columns before they are divided; None if there is none."""
+        exponents = getattr(self, "exponents_", None)  # missing in files of earlier versions
         return None if exponents is None or (exponents == 1).all() else Powers(exponents, *self.bending_)
 
     def _row_centre(self) -> np.ndarray:
         """The centre of the divided columns (p)."""
-        known = getattr(self, "row_centre_", None)  # files of earlier versions have none
+        known = getattr(self, "row_centre_", None)  # missing in files of earlier versions
         return self.centre_ / self._scales() if known is None else known
 
     def _row_means(self) -> np.ndarray:
         """The means of the divided columns, relative to their centre (K x p)."""
-        known = getattr(self, "row_means_", None)  # files of earlier versions have none
+        known = getattr(self, "row_means_", None)  # missing in files of earlier versions
         return (self.means_ - self.centre_) / self._scales() if known is None else known
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
@@ -112,7 +116,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return rows
 
     def _told(self, X, tell: str, width: int | None, dtype):
-        """What the method `tell` says of each row of X: an array, or a lazy dask array for dask rows."""
+        """The result of the method `tell` for each row of X: an array, or a lazy dask array for dask rows."""
         check_is_fitted(self)
         model, rows = self._for_columns(X) if tell in _FROM_SELECTED else (self, X)
         table = check_table(model, rows, reset=False, elsewhere=True)
@@ -121,7 +125,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return getattr(model, tell)(table)
 
     def _light(self):
-        """A copy without what belongs to the rows of the fit, for other processes."""
+        """A copy without the attributes that have an entry per row of the fit, to be sent to other processes."""
         light = copy.copy(self)
         for name in ("labels_", "history_", "starts_"):
             light.__dict__.pop(name, None)
@@ -138,15 +142,15 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _far_away(self, rows: Rows, states, sums) -> tuple[np.ndarray, np.ndarray]:
         """Rows (m) that are so far away that their squared distances overflow, and their posteriors (m x K).
 
-        As far as their directions can tell the groups apart, they do so long before: the rows are moved towards the
-        centre until their squares fit.
+        At such a distance the posteriors depend only on the direction, so the rows are moved towards the centre until
+        their squares are finite.
         """
         far = np.zeros(0, int)
         if not np.isfinite(sums.log_likelihood):
             far = np.flatnonzero(np.isnan(rows.gather(states, "posteriors")).any(axis=0))
         if not len(far):
             return far, np.zeros((0, len(self.weights_)))
-        largest = np.finfo(float).max  # dividing by the scales may have gone beyond it
+        largest = np.finfo(float).max  # dividing by the scales may have overflowed
         offsets = np.clip(rows.take(far).astype(float), -largest, largest) / _FAR - rows.centre / _FAR
         exponents = np.frexp(np.abs(offsets).max(axis=1))[1]
         near = ArrayRows(np.ldexp(offsets, (_NEAR_EXPONENT - exponents)[:, None]), n_jobs=1)
@@ -164,13 +168,13 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _log_densities(self, table):
         rows, states, _ = self._pass(table, ("log_density",))
         densities = rows.gather(states, "log_density")
-        densities[np.isnan(densities)] = -np.inf  # so far away that the squared distance overflows
+        densities[np.isnan(densities)] = -np.inf  # the squared distance overflows
         self._log_slope(rows, states)
         slopes = 0.0 if self._powers() is None else rows.gather(states, "log_density")
         return densities + slopes - np.log(self._scales()).sum()
 
     def _log_slope(self, rows: Rows, states) -> float:
-        """What bending adds to the log-likelihood of the rows; each row's part takes the place of its log-density."""
+        """The log-Jacobian of the power transformation; each row's term overwrites its log-density in the states."""
         powers = self._powers()
         if powers is None:
             return 0.0
@@ -196,7 +200,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """(weight of the rows, sums over a checked table)."""
         rows, states, sums = self._pass(table, (), sample_weight)
         n = rows.n if rows.weights is None else rows.weights.sum()
-        if not np.isfinite(sums.log_likelihood):  # a row is so far away that its squared distance overflows
+        if not np.isfinite(sums.log_likelihood):  # the squared distance of a row overflows
             sums = replace(sums, log_likelihood=-np.inf, entropy=0.0)
         jacobian = self._log_slope(rows, states) - n * float(np.log(self._scales()).sum())
         return n, replace(sums, log_likelihood=sums.log_likelihood + jacobian)
@@ -215,7 +219,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return entry(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
 
     def _of_partition(self, value, X, sample_weight) -> float:
-        """A criterion of the groups that the rows of X are put into, and of the selected variables."""
+        """A criterion of the predicted partition of X and of the selected variables."""
         check_is_fitted(self)
         return self._value_of(value, check_table(self, X, reset=False, elsewhere=True), sample_weight)
 
@@ -226,6 +230,14 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         table = table if powers is None else bent(table, powers)
         problem = prepare(table, weights, ridge="auto", n_jobs=self.n_jobs, rescale=in_unit)
         return value(Partition.of_labels(problem, labels, len(self.weights_)), np.flatnonzero(self.support_))
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the fitted mixture: (X, labels)."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        labels = rng.choice(len(self.means_), size=n_samples, p=self.weights_)
+        return self._draw_rows(labels, rng), labels
 
     def bic(self, X, sample_weight=None):
         """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
@@ -241,7 +253,7 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
 
 class FittedDLM(Described, FittedMixture):
-    """What an estimator with the fitted attributes of a DLM can do with rows."""
+    """Prediction for an estimator with the fitted attributes of a DLM."""
 
     loadings_: np.ndarray
     covariances_: np.ndarray
@@ -249,12 +261,12 @@ class FittedDLM(Described, FittedMixture):
     means: str
 
     def _solution(self) -> DLMSolution:
-        """The fitted parameters as the engine knows them, relative to the centre."""
+        """The fitted parameters as a `Solution` of the family, relative to the centre."""
         means = self._row_means()
         latent = self.means == Means.LATENT.value
         kind = LatentParameters if latent else Parameters
         parts = (self.weights_, means @ self.loadings_, self.covariances_, self.noise_variances_)
-        # the proportions and the means come from the same posteriors: their product is the overall mean
+        # proportions and means come from the same posteriors, so the weighted mean is the overall mean
         overall = self.weights_ @ means if latent else None
         metric = self._metric()
         log_det = Outside.of(metric, self.loadings_).log_det
@@ -262,15 +274,15 @@ class FittedDLM(Described, FittedMixture):
         return DLMSolution(Axes(self.loadings_), means, density, overall=overall, metric=metric)
 
     def _metric(self) -> NoiseMetric | None:
-        """The metric of the noise; None without factors."""
-        factors = getattr(self, "noise_loadings_", None)  # files of earlier versions have none
+        """The metric of the noise; None if it has no factors."""
+        factors = getattr(self, "noise_loadings_", None)  # missing in files of earlier versions
         if factors is None or not factors.shape[1]:
             return None
         gains = np.einsum("pm,pm->m", factors, factors)
         return NoiseMetric(factors / np.sqrt(np.maximum(gains, np.finfo(float).tiny)), gains)
 
     def _for_columns(self, X):
-        """(model, table): both with the selected columns only, for a frame with other columns than those of the fit."""
+        """(model, table), both restricted to the selected columns if the frame has other columns than the fit."""
         needed = needed_names(self, getattr(X, "columns", None))
         return (self, X) if needed is None else (on_selected(self), X[needed])
 
@@ -284,20 +296,15 @@ class FittedDLM(Described, FittedMixture):
     def transform(self, X):
         """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d).
 
-        With transformation="power" those of the bent columns.
+        With transformation="power" they are those of the transformed columns.
         """
         return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the fitted mixture: (X, labels)."""
-        check_is_fitted(self)
-        check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        labels = rng.choice(len(self.means_), size=n_samples, p=self.weights_)
-        return self._draw_rows(labels, rng), labels
+    @property
+    def _n_features_out(self) -> int:
+        return self.loadings_.shape[1]
 
     def _draw_rows(self, labels: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        """A row from each of these groups (n x p)."""
         n, p = len(labels), self.means_.shape[1]
         metric, axes = self._metric(), self.loadings_
         factors = np.linalg.cholesky(self.covariances_)

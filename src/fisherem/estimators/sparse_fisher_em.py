@@ -1,20 +1,23 @@
-"""SparseFisherEM: Fisher-EM with sparse axes. The sparse F-steps are in `core.dlm.f_step`, the choice in `policy`."""
+"""SparseFisherEM: Fisher-EM with sparse axes. The F-steps are in `core.dlm.f_step`, the choices in `policy`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._utils.docstrings import with_sections_of
 from .._utils.public import public
+from ..core.dlm.f_step.sparse import ALTERNATIONS, BUDGETS, STEP_OPTIONS
 from ..core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
 from ..core.dlm.family import Means, SparseSettings
 from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO
-from ..tables.checking import check_flag, check_one_of, check_sparsity
+from ..tables.checking import check_flag, check_number, check_one_of, check_sparsity
 from ..tables.file_table import DEFAULT_MEMORY
 from .fisher_em import FisherEM
+from .published import published_sparse_settings
 
 __all__ = ["SparseFisherEM"]
 
@@ -22,10 +25,10 @@ __all__ = ["SparseFisherEM"]
 @public
 @with_sections_of(FisherEM, "Parameters", "Attributes")
 class SparseFisherEM(FisherEM):
-    """Fisher-EM with sparse axes: clusters the rows and selects the variables that make the groups.
+    """Fisher-EM with sparse axes: clusters the rows and selects the variables that separate the groups.
 
-    With the means inside the axes, the default, the groups depend on the selected variables alone: changing any other
-    column changes nothing in `predict`, and a table with just the selected columns (by name) is enough for it.
+    With the means inside the axes, the default, the groups depend on the selected variables only: the other columns do
+    not affect `predict`, and a table with just the selected columns (by name) is enough for it.
 
     Parameters
     ----------
@@ -33,10 +36,10 @@ class SparseFisherEM(FisherEM):
         The sparse F-step of a given `sparsity`: the lasso of the projected data (Algorithm 1), the penalised
         regression (Algorithm 2) or the penalised SVD of the between-covariance (Algorithm 3).
     sparsity : "auto", float or sequence, default="auto"
-        "auto" finds the variables together with the groups: the criterion C(K, S) selects for a partition, Fisher-EM
-        on the selected variables improves the partition, and so on; sparse k-means is asked where k-means is lost
-        among noise. A number in (0, 1], for all axes or one per axis, is the share of the full solution's l1 norm
-        ("two-step", "regression") or of sqrt(p) ("svd"); 1 means dense.
+        "auto" finds the variables together with the groups: the criterion C(K, S) selects variables for a
+        partition, Fisher-EM on these variables improves the partition, and so on; sparse k-means gives the start where
+        k-means is no better than chance. A number in (0, 1], for all axes or one per axis, is the share of the full
+        solution's l1 norm ("two-step", "regression") or of sqrt(p) ("svd"); 1 means dense.
     start : {"fisher-em", "cold"}, default="fisher-em"
         Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
         iteration.
@@ -45,26 +48,38 @@ class SparseFisherEM(FisherEM):
         standardise the predictors do. No effect on standardised data.
     axis_weights : {"equal", "relevance"}, default="equal"
         "equal" uses `sparsity` for every axis. With "relevance" the share of axis j is
-        sparsity^(gamma_1 / gamma_j), gamma_j being the axis's part of Fisher's criterion: axes that tell little
-        about the groups are made sparser (the paper's first idea for further work).
+        sparsity^(gamma_1 / gamma_j), gamma_j being the axis's part of Fisher's criterion: axes that separate the
+        groups little are made sparser (the paper's first idea for further work).
+    penalty : float or None, default=None
+        The paper's lambda, in place of `sparsity`: of Proposition 1, whose squares are summed over the rows
+        ("two-step"), of Proposition 3 ("regression"), or the bound of the l1 norm ("svd", between 1 and sqrt(p)).
+    rho : float, default=1
+        The weight of the ridge term b'S_W b of Proposition 3 ("regression"). Sparse axes depend on it.
+    budgets : {"first", "each"}, default="first"
+        Of which full solution `sparsity` is a share in "regression": that of the first round of an F-step, which makes
+        one problem of all rounds, or that of each round.
+    alternation : {"fast", "converged"}, default="fast"
+        "fast" starts the alternations of "regression" and "svd" from the last iteration's axes, and "regression" stops
+        when the loadings move by less than 1e-4 or the objective falls by less than 1e-6 of its value. "converged"
+        starts every F-step anew and goes on until nothing moves. `history_` has the last move.
 
     Attributes
     ----------
     sparse_loadings_ : ndarray of shape (p, d)
-        The loadings before they are made orthonormal: their zeros are what the criteria count.
+        The loadings before they are made orthonormal: the criteria count the zeros of these.
     minimal_support_ : ndarray of shape (p,), bool
-        With sparsity="auto" the fewest variables that C(K, S) names for these groups. `support_` has more where those
-        few make other groups.
+        With sparsity="auto" the smallest set of variables that C(K, S) selects for these groups. `support_` is larger
+        where that set alone does not reproduce the groups.
     roles_ : DataFrame
-        A row per variable: its role (selected; redundant: it differs between the groups, but the selected ones explain
-        how; missed: it differs beyond that; noise), its gain in nats, its gain alone, its Fisher's criterion, its
-        share of that of the selection, and which selected variables explain it.
+        A row per variable: its role (selected; redundant: it differs between the groups, but the selected variables
+        explain the difference; missed: they do not explain it; noise), its gain in nats, its gain alone, its Fisher's
+        criterion, its share of that of the selection, and which selected variables explain it.
 
     See Also
     --------
     FisherEM : The dense algorithm.
     ModelSearch : Chooses the number of groups.
-    explain : The same roles for groups that something else made.
+    explain : The same roles for a given partition.
 
     Examples
     --------
@@ -101,14 +116,19 @@ class SparseFisherEM(FisherEM):
         n_jobs=None,
         memory=DEFAULT_MEMORY,
         means="latent",
-        noise_factors="auto",
+        noise_factors=None,
         scale="auto",
         transformation="none",
+        min_size="auto",
         method="two-step",
         sparsity="auto",
         start="fisher-em",
         scale_penalty=False,
         axis_weights="equal",
+        penalty=None,
+        rho=1.0,
+        budgets="first",
+        alternation="fast",
     ):
         super().__init__(
             n_clusters,
@@ -129,32 +149,97 @@ class SparseFisherEM(FisherEM):
             noise_factors=noise_factors,
             scale=scale,
             transformation=transformation,
+            min_size=min_size,
         )
         self.method = method
         self.sparsity = sparsity
         self.start = start
         self.scale_penalty = scale_penalty
         self.axis_weights = axis_weights
+        self.penalty = penalty
+        self.rho = rho
+        self.budgets = budgets
+        self.alternation = alternation
+
+    @classmethod
+    def as_published(cls, n_clusters, *, algorithm=1, sparsity=0.1, penalty=None, means="full", model="DkBk",
+                     **parameters):  # fmt: skip
+        """One of the paper's three sparse algorithms, with the settings of `FisherEM.as_published`.
+
+        Fisher-EM runs first, and the sparse algorithm starts from its result (section 3.4). Algorithms 2 and 3
+        start every F-step as printed and alternate until nothing moves.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of groups K, below the number of columns.
+        algorithm : {1, 2, 3}, default=1
+            The number of the algorithm in the paper (sparseFEM-1, -2 or -3).
+        sparsity : float, default=0.1
+            The share of the full solution's l1 norm (section 5); of sqrt(p) in Algorithm 3.
+        penalty : float, optional
+            The paper's lambda, in place of `sparsity`.
+        means : {"full", "latent"}, default="full"
+            The reading of the means: see `FisherEM.as_published`.
+        model : str, default="DkBk"
+            One of the twelve models.
+        **parameters
+            What the paper leaves open: those of `FisherEM.as_published`, `start`, `rho`, `budgets`, `alternation`
+            ("converged") and `scale_penalty`.
+
+        Returns
+        -------
+        SparseFisherEM
+            An estimator that is not fitted yet.
+        """
+        return cls(**published_sparse_settings(n_clusters, algorithm, sparsity, penalty, model, means, parameters))
+
+    _compared = ("model", "sparsity", "axis_weights")
 
     @property
     def _chooses_variables(self) -> bool:  # type: ignore[override]
-        return isinstance(self.sparsity, str)
+        return isinstance(self.sparsity, str) and self.penalty is None
+
+    @property
+    def _automatic(self) -> bool:
+        return self._chooses_variables and self.sparsity == AUTO
 
     def _shares(self, d: int) -> np.ndarray | None:
-        """A share per axis; None for "auto"."""
-        automatic = isinstance(self.sparsity, str) and self.sparsity == AUTO
-        return None if automatic else check_sparsity(self.sparsity, d)
+        """The share of each axis; None for "auto", NaN with a penalty."""
+        if self.penalty is not None:
+            return np.full(d, np.nan)
+        return None if self._automatic else check_sparsity(self.sparsity, d)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.means == Means.FULL.value and isinstance(self.sparsity, str) and self.sparsity == AUTO:
-            raise ValueError("sparsity='auto' needs means='latent': with full means every variable makes the groups")
+        if self.means == Means.FULL.value and self._automatic:
+            raise ValueError("sparsity='auto' needs means='latent': with full means every variable affects the groups")
         check_one_of("method", self.method, SPARSE_STEPS)
         check_one_of("start", self.start, ("fisher-em", "cold"))
-        if self.start == "cold" and isinstance(self.sparsity, str) and self.sparsity == AUTO:
+        if self.start == "cold" and self._automatic:
             raise ValueError("start='cold' needs a number for sparsity: 'auto' begins with Fisher-EM's groups")
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         check_flag("scale_penalty", self.scale_penalty)
+        check_number("rho", self.rho, above=0)
+        check_one_of("budgets", self.budgets, BUDGETS)
+        check_one_of("alternation", self.alternation, ALTERNATIONS)
+        self._check_penalty()
+
+    def _check_penalty(self) -> None:
+        if self.penalty is None:
+            return
+        check_number("penalty", self.penalty, above=0)
+        if not (isinstance(self.sparsity, str) and self.sparsity == AUTO):
+            raise ValueError(f"penalty takes the place of sparsity: leave that at 'auto'; got {self.sparsity!r}")
+        if "penalty" not in STEP_OPTIONS.get(self.method, {}):
+            raise ValueError(f"method {self.method!r} has no penalty: give a sparsity")
+        if self.axis_weights != "equal":
+            raise ValueError("penalty is one number for all axes: it needs axis_weights='equal'")
+
+    def _step_options(self) -> dict[str, Any]:
+        """The keywords of the sparse step that differ from its own."""
+        known = STEP_OPTIONS.get(self.method, {})
+        return {name: getattr(self, name) for name, usual in known.items() if getattr(self, name) != usual}
 
     def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)
@@ -165,5 +250,6 @@ class SparseFisherEM(FisherEM):
             start=self.start,
             scale_penalty=bool(self.scale_penalty),
             axis_weights=self.axis_weights,
+            options=self._step_options(),
         )
         return replace(spec, family=replace(family, sparse=sparse))

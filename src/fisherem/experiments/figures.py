@@ -16,9 +16,8 @@ from ..plots.selection import SelectionDisplay
 from ..search.model_search import ModelSearch
 from ..search.scoring import best_matching, contingency
 from .jobs import Job
-from .methods import DEFAULT, rivals
 from .paper import DATA, SPARSE
-from .plan import Plan
+from .plan import DEFAULT, Plan, rivals
 from .protocols import prepared
 from .table3 import available, default_job, fixed_job, rival_job
 
@@ -27,12 +26,13 @@ __all__ = ["draw", "jobs"]
 _DIGITS = "usps358"
 _PIXELS = (16, 16)
 _SHOWN = ("iris", "wine", _DIGITS)
-# The most flexible model with a common noise: with one per group all variables vote, whatever the path selects.
+# The most flexible model with a common noise. With one noise per group all variables affect the posteriors, whatever
+# the path selects.
 _PATH_MODEL = "DkB"
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """What the figures need from Table 3: the groups and selections on usps358."""
+    """The jobs of Table 3 that the figures use: groups and selections on usps358."""
     if available(plan).get(_DIGITS, "not in this plan"):
         return []
     return [
@@ -43,7 +43,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def draw(plan: Plan, records: dict[Job, dict], folder: Path, bar) -> dict[str, str]:
-    """Write the pictures to the folder; returns file name -> what it shows."""
+    """Write the pictures to the folder; returns file name -> caption."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -100,7 +100,7 @@ def _save(figure, path: Path) -> None:
 
 
 def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The class that each row's group stands for under the matching that scores; -1 for a group without one."""
+    """The class matched with each row's group, as in the accuracy; -1 for a group without one."""
     classes, index = np.unique(y, return_inverse=True)
     table = dict(zip(*best_matching(contingency(labels, index)), strict=True))
     return np.array([classes[table[k]] if k in table else -1 for k in labels])

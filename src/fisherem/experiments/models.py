@@ -1,4 +1,4 @@
-"""Table 1 in use: what each of its models gives on the real tables, beside how many parameters it has.
+"""The models of Table 1 on the real tables.
 
 Every model is fitted with the table's number of groups and d = K - 1 axes or factors, as Table 1 counts them.
 """
@@ -27,9 +27,9 @@ __all__ = ["FACTOR_MODELS", "GAUSSIAN_MIXTURES", "estimator", "jobs", "model_fit
 FACTOR_MODELS = {"MFA": "MFA", "Mixt-PPCA": "PPCA", "PGMM-CUU": "CUU", "MCFA": "MCFA", "MCUFSA": "MCUFSA"}
 GAUSSIAN_MIXTURES = {"Full-GMM": "full", "Com-GMM": "tied", "Diag-GMM": "diag", "Sphe-GMM": "spherical"}
 _BAYESIAN = "Bayesian "
-# The model that the Bayesian Fisher-EM is shown for: one of those that `model="auto"` chooses among.
+# The model of the Bayesian Fisher-EM, one of the candidates of `model="auto"`.
 _BAYESIAN_MODEL = "DkB"
-# Starts of a full run and of a quick one; a model may take so many seconds on a table.
+# Starts of a full run and of a quick one, and the time limit of a model on a table in seconds.
 _STARTS, _FEW_STARTS, _SECONDS = 10, 1, 120.0
 
 
@@ -66,7 +66,7 @@ def model_fit(data: str, model: str, n_init: int, seed: int) -> dict:
 
 
 def _tables(plan: Plan) -> list[str]:
-    """The plan's tables, each once: no second scaling of one of them."""
+    """The plan's tables, without those that repeat another one with a different scaling."""
     return [name for name in plan.data if not DATA[name].table]
 
 
@@ -81,7 +81,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
-    """A row per model and table: accuracy, BIC, seconds, and the reason where there is no fit."""
+    """A row per model and table: accuracy, BIC, seconds, and the reason if there is no fit."""
     rows = []
     for data in _tables(plan):
         for model in names(plan):

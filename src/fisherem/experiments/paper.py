@@ -1,4 +1,4 @@
-"""The paper's own figures, table by table, as printed there, and what version 0.1 of this package gave."""
+"""The numbers printed in the paper, table by table, and the results of version 0.1 of this package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = [
     "TABLE_3", "TABLE_4", "DataSet",
 ]  # fmt: skip
 
-# The paper's names of its three algorithms -> the sparse steps. Its names of the rivals stand in their register.
+# The paper's names of its three algorithms -> the sparse steps. Its names of the rivals are in their register.
 SPARSE = {"sparseFEM-1": "two-step", "sparseFEM-2": "regression", "sparseFEM-3": "svd"}
 
 # Free parameters for K = 4, p = 100 (d = 3), by our names of the models.
@@ -23,7 +23,7 @@ TABLE_1_OTHERS = {
 }  # fmt: skip
 
 # (n, mu) -> method -> ((error, its standard deviation), (variables, their standard deviation)). The paper took
-# Selvarclust's figures from Celeux et al.; it prints 10.2 as a deviation of k-means, surely in percent.
+# Selvarclust's figures from Celeux et al.; it prints 10.2 as a deviation of k-means, presumably in percent.
 TABLE_2 = {
     (30, 0.6): {
         "k-means": ((0.48, 0.05), (25.0, 0.0)),
@@ -62,8 +62,8 @@ TABLE_2 = {
         "sparseFEM-3": ((0.04, 0.01), (5.6, 1.6)),
     },
 }
-# The errors of the best possible rule, by mu: sqrt(5) mu is the distance between neighbouring means along the one
-# direction in which they differ, so that the error is 4/3 Phi(-sqrt(5) mu / 2).
+# Bayes errors by mu: sqrt(5) mu is the distance between neighbouring means along the one direction in which they
+# differ, so the error is 4/3 Phi(-sqrt(5) mu / 2).
 BAYES_ERRORS = {0.6: 0.335, 1.7: 0.038}
 
 
@@ -139,8 +139,8 @@ TABLE_4 = {
 
 # The same experiments in version 0.1, whose means were not held inside the axes (means="full" now): the sparse versions
 # in Table 2, by the criterion that judges the selection, and the paper's protocol of Table 3 with the model and level
-# that it chose. They are kept and not computed again, because full means have not changed since: the single fits of
-# Table 3 that are computed again show it.
+# that it chose. They are not recomputed because full means have not changed since, which the single fits of Table 3
+# confirm.
 EARLIER_TABLE_2 = {
     (30, 0.6): {
         "sparseFEM-1": ((0.468, 0.106), (2.5, 0.8)), "sparseFEM-2": ((0.479, 0.100), (2.4, 0.8)),

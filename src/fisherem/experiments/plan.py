@@ -1,12 +1,28 @@
-"""How much of the paper's experiments is run: everything, or a quick sample of it."""
+"""What the experiments run: the methods, and how much of the paper's experiments (everything, or a quick sample)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .paper import DATA, TABLE_1
+from ..estimators import FisherEM, SparseFisherEM
+from ..rivals import RIVALS, Rival
+from .paper import DATA, SPARSE, TABLE_1
 
-__all__ = ["FULL", "QUICK", "Plan"]
+__all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "Plan", "methods", "rivals"]
+
+DEFAULT, DENSE = "fisherem default", "fisherem dense"
+# Calls with the number of groups and nothing else. The first one selects variables.
+CALLS: dict[str, type[FisherEM]] = {DEFAULT: SparseFisherEM, DENSE: FisherEM}
+
+
+def rivals() -> dict[str, Rival]:
+    """The registered rivals by their name in the tables, which is the paper's name if there is one."""
+    return {rival.paper_name or rival.name: rival for rival in RIVALS.values() if rival.reproduced}
+
+
+def methods() -> list[str]:
+    """The rows of a table: the rivals, then the sparse versions, then the calls."""
+    return [*rivals(), *SPARSE, *CALLS]
 
 
 @dataclass(frozen=True)

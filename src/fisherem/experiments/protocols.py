@@ -1,6 +1,6 @@
-"""What one job of an experiment computes: small functions of plain arguments that return plain records.
+"""The functions that the jobs of an experiment call, with plain arguments and plain records as results.
 
-Labels are read at the end of each, to score; no fit sees them.
+The true labels are only used for scoring.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..model.criteria import bic
 from ..plots.selection import importance
 from ..search.model_search import ModelSearch
 from ..search.scoring import accuracy
-from .methods import CALLS, rivals
 from .paper import DATA, SPARSE, TABLE_1
+from .plan import CALLS, rivals
 
 __all__ = [
     "FIXED_SHARE", "default_call", "fixed_share", "prepared", "random_dense", "random_sparse", "reach",
@@ -34,18 +34,18 @@ __all__ = [
 
 # The model of section 4.1.
 SIMULATION_MODEL = "AkB"
-# The share that version 0.1 had for its default, and that Table 4 gives the sparse versions.
+# The default share of version 0.1, which Table 4 uses for the sparse versions.
 FIXED_SHARE = 0.1
-# Mixtures of all shapes hardly depend on the scale; their R originals were measured on the columns as they are.
+# Mixtures of all shapes hardly depend on the scale, and the R programs were measured on unscaled columns.
 _RAW = ("Clustvarsel", "Selvarclust")
-# What Table 4 gives a method besides the number of groups: its model or its sparsity.
+# Arguments in Table 4 besides the number of groups: the model or the sparsity.
 _GIVEN: dict[str, dict[str, Any]] = {
     "sparse k-means": {"bound": 8.0}, "Clustvarsel": {"models": ("EEI",)}, "Selvarclust": {"models": ("EEI",)}
 }  # fmt: skip
 
 
 def prepared(name: str, raw: bool = False, as_frame: bool = False):
-    """(X, y) of a row of Table 3, scaled as the table says unless it is wanted raw."""
+    """(X, y) of a row of Table 3, scaled as in the table unless `raw`."""
     X, y = datasets.load(DATA[name].table or name, as_frame=as_frame)
     if DATA[name].standardised and not raw:
         X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=0)
@@ -53,7 +53,7 @@ def prepared(name: str, raw: bool = False, as_frame: bool = False):
 
 
 def _rival(method: str, n_clusters: int, seed: int):
-    """A rival on one core: jobs run side by side."""
+    """A rival on one core, as jobs run in parallel."""
     one = rivals()[method].make(n_clusters, seed)
     return one.set_params(n_jobs=1) if "n_jobs" in one.get_params() else one
 
@@ -81,7 +81,7 @@ def simulated(n: int, mu: float, method: str, seed: int) -> dict:
 
 
 def simulated_call(n: int, mu: float, method: str, seed: int) -> dict:
-    """One replication of Table 2 for a call of this package with the number of groups and nothing else."""
+    """One replication of Table 2 for a call of this package with the number of groups only."""
     X, y = datasets.simulate(n, mu, random_state=seed)
     return _error(CALLS[method](3, random_state=seed, n_jobs=1).fit(X), X, y)
 
@@ -105,13 +105,13 @@ def _error(model, X, y) -> dict:
 
 
 def rival(data: str, method: str, seed: int) -> dict:
-    """A rival with its own way to start and to choose."""
+    """A rival with its own starts and selection."""
     X, y = prepared(data, raw=method in _RAW)
     return _score(_rival(method, DATA[data].n_clusters, seed).fit(X), X, y)
 
 
 def default_call(data: str, method: str, seed: int) -> dict:
-    """A call of this package as a user makes it: the number of groups, nothing else."""
+    """A call of this package with the number of groups only."""
     X, y = prepared(data)
     return _score(CALLS[method](DATA[data].n_clusters, random_state=seed, n_jobs=1).fit(X), X, y)
 
@@ -126,7 +126,7 @@ def fixed_share(data: str, method: str, means: str, seed: int) -> dict:
 
 
 def search_call(data: str, method: str, means: str, seed: int) -> dict:
-    """ModelSearch as called by a user who knows the number of groups."""
+    """ModelSearch with a known number of groups."""
     X, y = prepared(data)
     estimator = SparseFisherEM(method=SPARSE[method], means=means, sparsity=1.0, random_state=seed)
     known = [DATA[data].n_clusters]
@@ -141,7 +141,7 @@ def _problem(data: str) -> tuple[Problem, np.ndarray]:
 
 
 def _specification(problem: Problem, data: str, model: str, means: str, seed: int):
-    """(sparse, dense) specification with all K - 1 axes: a random partition cannot say which of them carry anything."""
+    """(sparse, dense) specification with all K - 1 axes, because a random partition cannot show which are useful."""
     K = DATA[data].n_clusters
     axes = min(K, problem.p) - 1
     one = SparseFisherEM(K, model=model, means=means, n_axes=axes, sparsity=1.0, random_state=seed)
@@ -161,7 +161,7 @@ def _record(problem: Problem, spec, fit, y) -> tuple[float, float, int]:
 
 
 def _starts(problem: Problem, data: str, n_starts: int, seed: int):
-    """The random partitions that all methods and models share."""
+    """The random partitions, which are the same for all methods and models."""
     return random_starts(problem, DATA[data].n_clusters, n_starts, check_random_state(seed))
 
 
@@ -207,9 +207,9 @@ def _sparse(problem, dense, spec, method, level, y):
 
 
 def reach(data: str, method: str, means: str, levels: tuple, seed: int) -> dict:
-    """What the method could have given: every model and level from the default starts, (BIC, accuracy, variables).
+    """Every model and level from the default starts: (BIC, accuracy, variables).
 
-    It separates results that the algorithm cannot reach from those that the criterion did not choose.
+    It distinguishes results that the algorithm cannot reach from those that the criterion did not choose.
     """
     problem, y = _problem(data)
     found, starts = {}, None
@@ -231,7 +231,7 @@ def reach(data: str, method: str, means: str, levels: tuple, seed: int) -> dict:
 def timing(method: str, seed: int) -> dict:
     """Seconds on usps358 with the model, the number of groups and the sparsity given; all cores.
 
-    The package's own calls are given the number of groups alone and find the rest.
+    The package's own calls get only the number of groups.
     """
     X, y = prepared("usps358")
     K = DATA["usps358"].n_clusters

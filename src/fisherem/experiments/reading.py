@@ -1,16 +1,16 @@
-"""What the tables say, in sentences made from their numbers."""
+"""Summaries of the tables in sentences."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from .methods import CALLS, DEFAULT, DENSE
 from .paper import SPARSE
+from .plan import CALLS, DEFAULT, DENSE
 
 __all__ = ["GOALS", "of_models", "of_table_1", "of_table_2", "of_table_3", "of_table_4"]
 
-# What the calls with the number of groups alone were asked to give: (accuracy, at most this many variables).
+# Goals for the calls with the number of groups only: (least accuracy, largest number of variables).
 GOALS: dict[str, dict[str, tuple[float, float]]] = {
     DEFAULT: {
         "iris": (0.96, 3), "wine": (0.96, 7), "wine27": (0.97, 12), "usps358": (0.86, 30), "satimage": (0.67, 18),
@@ -20,7 +20,7 @@ GOALS: dict[str, dict[str, tuple[float, float]]] = {
         "wine27": (0.98, np.inf), "usps358": (0.89, np.inf), "satimage": (0.70, np.inf),
     },
 }  # fmt: skip
-# The error asked for on the simulation with 30 rows and well separated groups.
+# The goal for the error on the simulation with 30 rows and well separated groups.
 SMALL_GOAL = 0.09
 # Accuracies are compared as they are printed.
 _PRINTED = 5e-4

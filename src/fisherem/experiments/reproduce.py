@@ -1,4 +1,4 @@
-"""The paper's experiments in one call: tables beside the paper's own numbers, figures and a page."""
+"""The paper's experiments in one call: tables with the paper's numbers, figures and a page."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ import pandas as pd
 
 from .._utils.progress import progress_bar
 from ..rows.threads import n_threads
-from . import figures, models, reading, table1, table2, table3, table4
-from .jobs import Job, complete
+from . import figures, models, published, reading, table1, table2, table3, table4
+from .jobs import Job, Records, complete
 from .paper import DATA
 from .plan import FULL, QUICK, Plan
-from .records import Records
 from .written import markdown, write_csv, write_text
 
 __all__ = ["PARTS", "reproduce"]
 
 PARTS = ("table1", "models", "table2", "table3", "table4", "figures")
+# Table 3 with the paper's algorithms alone, a part of its own that the others do not need.
+PUBLISHED = "published"
 TITLES = {
     "table1": "Table 1: numbers of free parameters (K = 4, p = 100)",
     "models": "Table 1 in use: every model on the real tables",
     "table2": "Table 2: simulated data",
     "table3": "Table 3: real data",
     "table4": "Table 4: computing times on usps358",
+    PUBLISHED: "Table 3 as published: both readings of the means",
     "figures": "Figures",
 }
 
 
 def reproduce(
     parts: Iterable[str] = PARTS, folder: str | Path = "results", *, quick: bool = False, seed: int = 0,
-    n_jobs: int | None = None, progress: bool | str = "auto",
+    n_jobs: int | None = None, progress: bool | str = "auto", as_published: bool = False,
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Run the paper's experiments, write tables (.md and .csv) and pictures; returns part -> table.
 
@@ -44,7 +46,7 @@ def reproduce(
     ----------
     parts : names among "table1", "models", "table2", "table3", "table4", "figures"
     folder : path, default="results"
-        Finished jobs are kept in its subfolder `records`, so the same call goes on where it stopped.
+        Finished jobs are kept in its subfolder `records`, so that an interrupted call can be resumed.
     quick : bool, default=False
         Fewer replications, starts, models and data sets: a first impression in about two minutes.
     seed : int, default=0
@@ -53,8 +55,11 @@ def reproduce(
         Number of processes; None means all cores. Only computing times depend on it.
     progress : bool or "auto", default="auto"
         A progress bar on standard error; "auto" shows it in a terminal only.
+    as_published : bool, default=False
+        Run Table 3 with the paper's algorithms and its search alone, with both readings of the means, in place of the
+        parts; it is written to published.md and published.csv.
     """
-    chosen = [part for part in PARTS if part in set(parts)]
+    chosen = [PUBLISHED] if as_published else [part for part in PARTS if part in set(parts)]
     unknown = set(parts) - set(PARTS)
     if unknown or not chosen:
         raise ValueError(f"parts must be names among {', '.join(PARTS)}; got {', '.join(sorted(unknown)) or 'none'}")
@@ -76,14 +81,15 @@ def reproduce(
 
 
 def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
-    """All records that the parts need. Timings come first, one after the other, while nothing else runs."""
+    """All records that the parts need. Timings come first, one at a time, while nothing else runs."""
     found: dict[Job, dict] = {}
     if "table4" in parts and not table3.available(replace(plan, data=("usps358",)))["usps358"]:
         found |= complete(table4.jobs(plan), records, 1, bar)
-    if "models" in parts:  # with seconds: one after the other, too
+    if "models" in parts:  # timed, therefore one at a time
         there = tuple(name for name, reason in table3.available(plan).items() if not reason)
         found |= complete(models.jobs(replace(plan, data=there)), records, 1, bar)
-    jobs = table2.jobs(plan) if "table2" in parts else []
+    jobs = published.jobs(plan) if PUBLISHED in parts else []
+    jobs += table2.jobs(plan) if "table2" in parts else []
     jobs += table3.first_jobs(plan) if "table3" in parts else []
     found |= complete(jobs, records, n_jobs, bar)
     if "figures" in parts:
@@ -96,11 +102,12 @@ def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> di
 
 _SHOWN = {
     "table1": table1.shown, "models": models.shown, "table2": table2.shown, "table3": table3.shown,
-    "table4": table4.shown,
+    "table4": table4.shown, PUBLISHED: published.shown,
 }  # fmt: skip
 _READ = {
     "table1": reading.of_table_1, "models": reading.of_models, "table2": reading.of_table_2,
     "table3": reading.of_table_3, "table4": reading.of_table_4,
+    PUBLISHED: published.reading,
 }  # fmt: skip
 
 
@@ -111,20 +118,22 @@ def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, p
         "table2": lambda: table2.table(plan, found),
         "table3": lambda: table3.table(plan, found),
         "table4": lambda: table4.table(plan, found),
+        PUBLISHED: lambda: published.table(plan, found),
     }
     return {part: make[part]() for part in parts if part in make}  # type: ignore[operator]
 
 
 def _origin(plan: Plan, part: str) -> str:
-    """How a part was made, so that it can be made again."""
+    """How to reproduce a part."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("fisherem", "numpy", "scipy", "scikit-learn"))
     quick = " --quick" if plan.name == "quick" else ""
-    text = f"`fisherem reproduce {part}{quick} --seed {plan.seed}`, Python {platform.python_version()}, {packages}, "
+    what = "table3 --as-published" if part == PUBLISHED else part
+    text = f"`fisherem reproduce {what}{quick} --seed {plan.seed}`, Python {platform.python_version()}, {packages}, "
     text += f"{platform.machine()}, {n_threads(None)} cores."
     if part == "table2":
         last = plan.seed + plan.replications - 1
         text += f" {plan.replications} replications with the seeds {plan.seed} to {last}."
-    if part == "table3":
+    if part in ("table3", PUBLISHED):
         levels = ", ".join(f"{s:g}" for s in plan.levels)
         text += f" {plan.n_starts} random starts, {len(plan.models)} models, levels {levels}."
     if part in ("table2", "table3", "table4"):
@@ -133,7 +142,7 @@ def _origin(plan: Plan, part: str) -> str:
 
 
 def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
-    """A part as Markdown: where it comes from, what it says, the table."""
+    """A part as Markdown: its origin, a summary, and the table."""
     text = [_origin(plan, part), *(f"- {line}" for line in _READ[part](numbers)), ""]
     if part == "table3":
         text += [markdown(_scaling(plan)), markdown(table3.calls(numbers))]
@@ -148,7 +157,7 @@ def _figures(plan: Plan, captions: dict[str, str]) -> str:
 def _page(folder: Path) -> str:
     """All parts that are in the folder, from this call or earlier ones."""
     text = ["# Results\n"]
-    for part in PARTS:
+    for part in TITLES:
         if (section := folder / f"{part}.md").exists():
             text += [f"## {TITLES[part]}\n", section.read_text(encoding="utf-8")]
     return "\n".join(text)

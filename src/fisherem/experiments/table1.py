@@ -1,4 +1,4 @@
-"""Table 1: free parameters of the DLM models, the paper's twelve and any others, and of nine models from elsewhere."""
+"""Table 1: free parameters of the DLM models, the paper's twelve and any others, and of nine other models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["shown", "table"]
 
 
 def table(K: int = 4, p: int = 100) -> pd.DataFrame:
-    """Counts for d = K - 1, beside the printed ones; those of models that the paper does not have are missing."""
+    """Counts for d = K - 1, beside the printed ones; missing for models that are not in the paper."""
     d = K - 1
     rows = [(m.paper_name, TABLE_1.get(name), m.n_parameters(K, p, d)) for name, m in MODELS.items()]
     rows += [(name, TABLE_1_OTHERS.get(name), count(K, p, d)) for name, count in OTHER_MODELS.items()]
@@ -22,5 +22,5 @@ def table(K: int = 4, p: int = 100) -> pd.DataFrame:
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The table as texts; empty where the paper prints nothing."""
+    """The table as texts; empty for models that are not in the paper."""
     return numbers.astype(object).where(numbers.notna(), "")

@@ -6,16 +6,15 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
-from .methods import DEFAULT, rivals
 from .paper import BAYES_ERRORS, EARLIER_TABLE_2, SPARSE, TABLE_2
-from .plan import Plan
+from .plan import DEFAULT, Plan, rivals
 from .protocols import simulated, simulated_call, simulated_search
 from .written import cell, signed
 
 __all__ = ["jobs", "shown", "table"]
 
 
-# A cell of a method that the paper does not have.
+# The cell of a method that is not in the paper.
 _NOT_PRINTED = ((np.nan, np.nan), (np.nan, np.nan))
 
 
@@ -30,7 +29,7 @@ def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """One job per setting, method and replication; large settings first, so that no core waits at the end."""
+    """One job per setting, method and replication; large settings first, to keep all cores busy until the end."""
     settings = sorted(TABLE_2, reverse=True)
     return [
         _job(*at, method, seed, plan) for at in settings for method in _methods() for seed in plan.replication_seeds()
@@ -70,7 +69,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The table as texts, each setting led by the error of the best possible rule."""
+    """The table as texts, each setting preceded by its Bayes error."""
     rows: list[tuple[str, ...]] = []
     before = None
     for r in numbers.to_dict("records"):

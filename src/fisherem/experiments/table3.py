@@ -2,7 +2,8 @@
 
 The paper's protocol: single random starts (the same for all models and methods), the model with the largest mean BIC
 of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts. It is run
-with the means inside the axes, the paper's model; what it gave with full means, in version 0.1, stands beside it.
+with the means inside the axes (eq. 4), the default axes and the default ridge, and compared with version 0.1, which had
+full means. `published` has the paper's algorithms as they are, with both readings of the means.
 """
 
 from __future__ import annotations
@@ -12,29 +13,19 @@ import pandas as pd
 
 from .. import datasets
 from .jobs import Job
-from .methods import CALLS, DEFAULT, methods, rivals
 from .paper import DATA, EARLIER_TABLE_3, SPARSE, TABLE_3
-from .plan import Plan
+from .plan import CALLS, DEFAULT, Plan, methods, rivals
 from .protocols import default_call, fixed_share, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
 
 __all__ = [
-    "available",
-    "calls",
-    "default_job",
-    "fixed_job",
-    "first_jobs",
-    "rival_job",
-    "rival_jobs",
-    "search_job",
-    "second_jobs",
-    "shown",
-    "table",
-]
+    "available", "calls", "default_job", "first_jobs", "fixed_job", "rival_job", "rival_jobs", "search_job",
+    "second_jobs", "shown", "table",
+]  # fmt: skip
 
-# The paper's protocol on a method may take this many times as long as a rival: it is 20 fits at every level.
+# The time limit of the paper's protocol (20 fits at every level), in units of a rival's.
 _PROTOCOL = 3
-# The paper's means, and those of version 0.1 for comparison.
+# The default means, and those of version 0.1 for comparison.
 LATENT, FULL = "latent", "full"
 
 
@@ -88,7 +79,7 @@ def _names(plan: Plan) -> list[str]:
 
 
 def first_jobs(plan: Plan) -> list[Job]:
-    """What the choice of a model needs, and all of our own jobs that do not depend on that choice."""
+    """The jobs for the choice of a model, and all of our own jobs that do not depend on it."""
     return [
         job
         for name in _names(plan)
@@ -102,7 +93,7 @@ def first_jobs(plan: Plan) -> list[Job]:
 
 
 def rival_jobs(plan: Plan) -> list[Job]:
-    """The rivals; those that may need all of their time come last."""
+    """The rivals; the slowest come last."""
     return [rival_job(plan, name, method) for method in rivals() for name in _names(plan)]
 
 
@@ -125,7 +116,7 @@ def second_jobs(plan: Plan, records: dict[Job, dict]) -> list[Job]:
 
 
 def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> dict:
-    """The paper's protocol: what was chosen, and means and deviations of the accuracy and the number of variables."""
+    """The paper's protocol: the choice, and means and deviations of the accuracy and the number of variables."""
     model = chosen_model(plan, data, records)
     if model is None:
         return {}
@@ -146,7 +137,7 @@ def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> d
 
 
 def _explain(plan: Plan, row: dict, found: dict) -> str:
-    """Why a cell of the paper's protocol lies where it does: other starts and other choices are tried."""
+    """Compare a cell of the paper's protocol with the paper, and with other starts and other choices."""
     if np.isnan(row["accuracy"]) or np.isnan(row["paper"]) or not found:
         return ""
     least = row["paper"] - row["paper_sd"] - 5e-4  # the paper prints three digits
@@ -219,13 +210,13 @@ def _called(record: dict) -> dict:
 
 
 def _rival_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
-    """Rivals start in one way only: the paper's protocol and the default call are the same."""
+    """For rivals the paper's protocol and the default call are the same."""
     found = _called(records.get(rival_job(plan, row["data"], row["method"]), {"failed": "not run"}))
     return found | {"accuracy": found["default"], "variables": found["default_variables"]}
 
 
 def _call_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
-    """A call of this package; beside the default call stands the best of version 0.1's three."""
+    """A call of this package; for the default call with the best of version 0.1's three."""
     data, method = row["data"], row["method"]
     found = _called(records.get(default_job(plan, data, method), {"failed": "not run"}))
     earlier = [records.get(fixed_job(plan, data, one, FULL), {}) for one in SPARSE] if method == DEFAULT else []

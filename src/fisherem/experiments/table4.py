@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
-from .methods import CALLS, rivals
 from .paper import TABLE_4
-from .plan import Plan
+from .plan import CALLS, Plan, rivals
 from .protocols import timing
 from .written import cell
 
@@ -18,7 +17,7 @@ __all__ = ["jobs", "product_job", "shown", "table"]
 
 
 def matrix_product(size: int) -> dict:
-    """The shortest of three timings of a square product in double precision: how fast this machine is."""
+    """The shortest of three timings of a square product in double precision, as a measure of the machine's speed."""
     a = np.random.default_rng(0).normal(size=(size, size))
     times = []
     for _ in range(3):
@@ -34,7 +33,7 @@ def product_job() -> Job:
 
 
 def _timed() -> list[str]:
-    """The paper's methods, then the rivals that it does not have, then the calls that choose everything."""
+    """The paper's methods, then other rivals, then the automatic calls."""
     return [*TABLE_4, *(name for name, rival in rivals().items() if rival.paper_name is None), *CALLS]
 
 

@@ -12,7 +12,7 @@ __all__ = ["cell", "markdown", "signed", "write_csv", "write_text"]
 
 
 def cell(value, deviation=None, digits: int = 3) -> str:
-    """ "0.965 ± 0.003"; empty where there is no value."""
+    """ "0.965 ± 0.003"; empty if there is no value."""
     if value is None or pd.isna(value):
         return ""
     text = f"{value:.{digits}f}"
@@ -20,7 +20,7 @@ def cell(value, deviation=None, digits: int = 3) -> str:
 
 
 def signed(value, digits: int = 3) -> str:
-    """ "+0.012"; empty where there is no value."""
+    """ "+0.012"; empty if there is no value."""
     return "" if value is None or pd.isna(value) else f"{value:+.{digits}f}"
 
 
@@ -33,11 +33,11 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     with atomic_file(path) as file:
         file.write(text.encode())
 
 
 def write_csv(path: Path, numbers: pd.DataFrame) -> None:
-    """Write a table as CSV with six significant digits, whole or not at all."""
+    """Write a table as CSV with six significant digits, atomically."""
     write_text(path, numbers.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

@@ -1,4 +1,4 @@
-"""Hyperspectral images: from a cube on disk to a map, the bands that matter and their spectra.
+"""Hyperspectral images: from a cube on disk to a map of groups, the selected bands and the mean spectra.
 
     read(path)          a file (ENVI, GeoTIFF, MATLAB, .npy)   -> Cube: rows x columns x bands, on disk where possible
     clean(cube)         a Cube                                 -> Cleaned: n pixels x p bands, and what was left out

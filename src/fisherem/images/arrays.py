@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.extras import need_extra
+from .contained import OutsideError, check_hdf5
 from .cube import Cube
 from .lines import READ_WHOLE_BYTES, LazyLines
 from .matlab5 import is_matlab5, variables
@@ -32,12 +33,15 @@ def fold_pixels(table: np.ndarray, shape: tuple[int, int], order: str) -> np.nda
     return pixels.reshape(*shape, -1)
 
 
+def _described(found: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in found.items()) or "none"
+
+
 def _choose(found: dict[str, tuple[int, ...]], variable, shape, name: str) -> str:
     """The variable to read, among (name -> shape) of the numeric arrays."""
-    listed = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in found.items()) or "none"
     if variable is not None:
         if variable not in found:
-            raise ValueError(f"{name} has no array {variable!r}; it has: {listed}")
+            raise ValueError(f"{name} has no array {variable!r}; it has: {_described(found)}")
         return variable
     fits = {
         k: v
@@ -47,10 +51,10 @@ def _choose(found: dict[str, tuple[int, ...]], variable, shape, name: str) -> st
     if not fits:
         wanted = "3-D array" if shape is None else f"array with {shape[0]} x {shape[1]} pixels"
         hint = "; a table of bands x pixels needs shape=(rows, columns)" if shape is None else ""
-        raise ValueError(f"{name} holds no {wanted}; it has: {listed}{hint}")
+        raise ValueError(f"{name} holds no {wanted}; it has: {_described(found)}{hint}")
     if len(fits) > 1:
-        names = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in fits.items())
-        raise ValueError(f"{name} holds several arrays that could be the cube: choose one by variable= among {names}")
+        several = "several arrays that could be the cube"
+        raise ValueError(f"{name} holds {several}: choose one by variable= among {_described(fits)}")
     return next(iter(fits))
 
 
@@ -72,7 +76,7 @@ def _check_shape(found: tuple[int, ...], shape, path: Path) -> None:
 
 
 def read_matlab(path: Path, *, variable=None, shape=None, order="F") -> Cube:
-    """The cube of a .mat file; MATLAB runs down the columns, so `order` is "F" unless told otherwise.
+    """The cube of a .mat file; MATLAB stores arrays by column, so the default of `order` is "F".
 
     `variable` names the array, `shape` (rows, columns) folds a table of pixels; see `read`.
     """
@@ -104,14 +108,13 @@ def _of_shape(found: dict[str, tuple[int, ...]], variable, shape: tuple[int, int
     """The array to read, among (name -> shape): the one that was asked for, or the only one of that shape."""
     if variable is not None:
         return _choose(found, variable, shape, name)
-    sides = (tuple(shape), tuple(shape)[::-1])  # a transposed one is read, and said to be so
+    sides = (tuple(shape), tuple(shape)[::-1])  # a transposed array is read, and the error about its shape says so
     fits = next((some for side in sides if (some := [k for k, v in found.items() if v == side])), [])
     wanted = f"{shape[0]} x {shape[1]}"
     if not fits:
-        listed = ", ".join(f"{k} {' x '.join(map(str, v))}" for k, v in found.items()) or "none"
         raise ValueError(
-            f"{name} holds no array of the image's {wanted} (rows x columns); it has: {listed}. Save the classes as an "
-            "array of that size"
+            f"{name} holds no array of the image's {wanted} (rows x columns); it has: {_described(found)}. "
+            "Save the classes as an array of that size"
         )
     if len(fits) > 1:
         raise ValueError(f"{name} holds several arrays of {wanted}: name one of {', '.join(fits)} as the variable")
@@ -185,12 +188,15 @@ def _open73(path: Path):
     h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
     try:
         file = h5py.File(path, "r")
+        check_hdf5(file, path.name)
         # HDF5 lists the sizes in the other order: the transpose is what MATLAB shows
         found = {
             name: tuple(reversed(item.shape))
             for name, item in file.items()
             if isinstance(item, h5py.Dataset) and item.dtype.kind in "iuf"
         }
+    except OutsideError:
+        raise
     except Exception as error:  # a damaged file can make h5py raise anything
         raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {_reason(error)}") from error
     return file, found
@@ -208,7 +214,7 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
 
 
 def _reason(error: Exception) -> str:
-    """What a library says is wrong, on one line; the kind of error where it says nothing."""
+    """The message of an error on one line, or its type if the message is empty."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

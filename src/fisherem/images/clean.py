@@ -1,13 +1,13 @@
-"""From a cube to the rows that are clustered: what is left out is counted, and the rest is clipped and normalised.
+"""From a cube to the rows that are clustered: exclusions are counted, and the other values clipped and normalised.
 
     row[i, b] = clip(value[pixel i, band b]) / |clip(value[pixel i, :])|        optionally (row - mean_b) / deviation_b
 
 By default each pixel is divided by its norm and values are clipped at 10 robust deviations; bands are not standardised.
-How well sparse Fisher-EM (two-step, AkjB, 0.1) agrees with the truth: on Samson 0.70 unchanged, 0.85 standardised, 0.97
+Accuracy of sparse Fisher-EM (two-step, AkjB, 0.1): on Samson 0.70 unchanged, 0.85 standardised, 0.97
 normalised, 0.98 both, and the same by svd; on the demo scene 0.29, 0.29, 0.996, 0.993 (with 3, 47, 6, 14 bands). The
-CRISM tile has no known truth, so it decides nothing (docs/images.md). Light and slope multiply a whole spectrum: they
-are most of the variance of a scene and say nothing about what the ground is made of. Dividing by the norm removes them.
-Standardising gives quiet bands the same weight as the others, and selects more bands without gaining anything.
+CRISM tile has no ground truth and was not used (docs/images.md). Light and slope multiply a whole spectrum: they are
+most of the variance of a scene and do not depend on the material. Dividing by the norm removes them. Standardising
+gives bands with little variation the same weight as the others, and selects more bands without better accuracy.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from .units import parse_range
 
 __all__ = ["CLIP", "MISSING", "CleanPixels", "Cleaned", "clean"]
 
-# What is done about pixels that have values in some of the bands only: "model" keeps them, with NaN where they have no
-# value; "auto" does so where they are more than `_FEW_GAPS` of the pixels and the rows fit the memory.
+# How pixels with values in only some of the bands are handled: "model" keeps them, with NaN for missing values; "auto"
+# does so where they are more than `_FEW_GAPS` of the pixels and the rows fit in memory.
 AUTO, MODEL, DROP_PIXELS, DROP_BANDS = "auto", "model", "drop-rows", "drop-columns"
 MISSING = (AUTO, MODEL, REFUSE, DROP_PIXELS, DROP_BANDS)
 _FEW_GAPS = 0.05
 
-# Values further than this many robust standard deviations from their band's median are pulled back to that limit.
+# Values further than this many robust standard deviations from their band's median are clipped to that limit.
 # Snow, shadow and glint lie within it on the scenes we have; the CRISM tile's spikes lie a thousand deviations out.
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
 # A broken detector: its robust deviation is this many times that of its neighbours (a window of 11 bands), and above
-# the level of the signal there, which no absorption can be. The CRISM tile has one such band, 7400 times its
+# the signal level there, which no absorption band can cause. The CRISM tile has one such band, 7400 times its
 # neighbours; the next has 1.08 times, and Samson's most 1.22 times.
 _ERRATIC, _WINDOW = 10.0, 11
-# A band without a value in more than this share of the pixels goes; otherwise each of its gaps costs a pixel.
+# A band that is missing in more than this share of the pixels is dropped; otherwise the pixels without it are.
 _EMPTY_BAND = 0.5
-# Cleaned rows up to this size are made once and kept; larger ones are made from the file again whenever they are read.
+# Cleaned rows up to this size are kept in memory; larger ones are computed from the file whenever they are read.
 _KEEP_BYTES = 2**28
 
 
@@ -72,12 +72,12 @@ def clean(
     ----------
     bands : "0.5-2.6um" (wavelengths; several ranges with commas), band numbers from 0, or one bool per band; None: all
     mask : bool (rows x columns), True for the pixels to use, or a file with it
-    clip : values further than this many robust standard deviations from the band's median are pulled back; None: none
-    normalise : divide each pixel by its norm; or a function that says so when it is given the cleaned pixels
-    standardise : give each band mean 0 and variance 1
-    missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
-        bands, "refuse" is an error, "model" keeps them with NaN in these bands, for a fit around them. "auto" is
-        "model" where more than 5% of the pixels have gaps and all rows fit the memory, else "drop-rows"
+    clip : values further than this many robust standard deviations from the band's median are clipped; None: no
+    clipping normalise : divide each pixel by its norm; or a function of the cleaned pixels that decides standardise :
+    give each band mean 0 and variance 1 missing : pixels that have no value in some of the bands: "drop-rows" leaves
+    out the pixels, "drop-columns" the
+        bands, "refuse" is an error, "model" keeps them with NaN in these bands. "auto" is "model" where more
+        than 5% of the pixels have missing values and all rows fit in memory, else "drop-rows"
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")
@@ -130,7 +130,7 @@ def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
         report.bands_bad = tuple(int(j) for j in np.flatnonzero(chosen & cube.bad_bands))
         chosen = chosen & ~cube.bad_bands
     if not chosen.any():
-        raise ValueError("no band is left: all that were asked for are in the bad-band list")
+        raise ValueError("no band is left: all requested bands are in the bad-band list")
     return chosen
 
 
@@ -147,7 +147,7 @@ def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarra
         middle, spread = middle[whole], spread[whole]
         around, level = (median_filter(v, _WINDOW, mode="nearest") for v in (spread, np.abs(middle)))
         erratic[whole] = (spread > _ERRATIC * around) & (spread > level)
-        spread[spread == 0] = np.inf  # half of the values are the same number: there is no scale to judge by
+        spread[spread == 0] = np.inf  # at least half of the values are equal, so the deviation is no scale
         low[whole], high[whole] = middle - clip * spread, middle + clip * spread
     return low, high, erratic
 
@@ -155,7 +155,7 @@ def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarra
 def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Median and robust deviation of every band among the sampled pixels, in stored units; NaN where none has a value.
 
-    Some bands at a time: a median takes several copies of what it is taken of.
+    It works on a few bands at a time, as a median makes several copies of its input.
     """
     middle, spread = np.full(cube.shape[2], np.nan), np.full(cube.shape[2], np.nan)
     for first, raw in cube.pixels.raw_bands(sample, max(1, CHUNK // max(1, len(sample)))):
@@ -172,7 +172,7 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out bands without values or variation, and pixels with gaps or without values: (bands, pixels) to use."""
+    """(bands, pixels) to use: without empty and constant bands, and without incomplete and empty pixels."""
     found = _look(cube, use, chosen, limits)
     most = 0.0 if missing == DROP_BANDS else _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank)
     empty = chosen & (found.gaps > most)
@@ -188,7 +188,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str)
     report.dark_pixels, report.clipped = found.n_dark, found.n_clipped
     use = use & ~found.pixels
     if not use.any():
-        raise ValueError(f"all pixels are invalid: nothing to cluster ({report.brief()})")
+        raise ValueError(f"all pixels are invalid: no pixels are left to cluster ({report.brief()})")
     constant = chosen & ~found.varies
     report.bands_constant = tuple(int(j) for j in np.flatnonzero(constant))
     chosen = chosen & ~constant
@@ -198,17 +198,17 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str)
 
 
 def _keeps_gaps(missing: str, found: _Found, n: int, p: int) -> bool:
-    """Whether pixels with gaps are fitted around."""
+    """Whether pixels with missing values are kept."""
     if missing == REFUSE:
         band = int(np.flatnonzero(found.gaps)[0])
         raise ValueError(
             f"{found.n_gappy} pixels have no value in some of the bands, the first of these bands is {band + 1}: "
-            "missing='model' fits around them, 'drop-rows' leaves these pixels out, 'drop-columns' the bands"
+            "missing='model' uses the observed values, 'drop-rows' leaves these pixels out, 'drop-columns' the bands"
         )
     small = 8 * n * p <= _KEEP_BYTES
     if missing == MODEL and not small:
         raise ValueError(
-            f"{n} pixels x {p} bands are more than a fit around missing values holds in memory "
+            f"{n} pixels x {p} bands are more than a fit with missing values holds in memory "
             f"({_KEEP_BYTES // 2**20} MB): use a mask, fewer bands, or missing='drop-rows'"
         )
     return missing == MODEL or (missing == AUTO and small and found.n_gappy > _FEW_GAPS * n)
@@ -228,7 +228,7 @@ class _Found:
 
 
 def _look(cube: Cube, use, chosen, limits, keep: bool = False) -> _Found:
-    """What one pass over the pixels finds; with `keep` pixels that have some values are used."""
+    """Examine the pixels in one pass; with `keep`, pixels with some missing values are used."""
     n_all, p = cube.pixels.shape
     found = _Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
@@ -274,7 +274,7 @@ def _look(cube: Cube, use, chosen, limits, keep: bool = False) -> _Found:
 
 
 def _normalise(rows: CleanPixels) -> None:
-    """Let every row be divided by its norm: with gaps by the one that it would have with average values there."""
+    """Divide every row by its norm; missing values count with the average square of their band."""
     norms = np.empty(len(rows), rows.dtype)
     mean = _mean_squares(rows) if rows.fill is not None else None
     for part in rows.chunks():
@@ -287,7 +287,7 @@ def _normalise(rows: CleanPixels) -> None:
             norms[part] = np.sqrt(
                 (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
             )
-    norms[norms == 0] = 1  # nothing but constant bands had a value: the row stays 0
+    norms[norms == 0] = 1  # only constant bands had values: the row stays 0
     rows.factor = 1 / norms
 
 

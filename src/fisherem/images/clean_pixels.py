@@ -1,4 +1,4 @@
-"""The rows that are clustered, made from a cube's pixels when they are read: chosen, clipped, divided, standardised."""
+"""The rows that are clustered, computed from a cube's pixels when they are read: clipped, divided, standardised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .cube import Pixels
 
 __all__ = ["CHUNK", "CleanPixels", "invalid", "without_value"]
 
-# Values read at a time.
+# The number of values read at a time.
 CHUNK = 2**20
 
 
@@ -32,10 +32,10 @@ def _stored(fill: float, dtype: np.dtype):
 
 
 class CleanPixels:
-    """The n x p rows that are clustered, made from the cube's pixels when they are read (see `ArrayRows`).
+    """The n x p rows that are clustered, computed from the cube's pixels when they are read (see `ArrayRows`).
 
-    A slice is valid until the same thread reads the next one: new memory for every slice would cost more than the
-    arithmetic.
+    A slice is valid until the same thread reads the next one: allocating memory for every slice would take longer than
+    the arithmetic.
     """
 
     ndim = 2
@@ -75,7 +75,7 @@ class CleanPixels:
             return self._values(key)
         wanted = self.index[key]
         first, last = (int(wanted[0]), int(wanted[-1])) if len(wanted) else (0, -1)
-        # a stretch with holes: reading across them is cheaper than picking single pixels, until most are holes
+        # reading a range is faster than single pixels, unless most pixels of the range are not needed
         if isinstance(key, slice) and last - first < 4 * len(wanted):
             return self._values(slice(first, last + 1))[wanted - first]
         return self._values(wanted)

@@ -1,4 +1,4 @@
-"""What cleaning left out and changed, counted."""
+"""Counts of what cleaning left out and changed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["CleaningReport"]
 
 @dataclass
 class CleaningReport:
-    """What was left out, by reason: counts of pixels, numbers of bands (from 0). `str` gives it as text for people."""
+    """What was left out, by reason: counts of pixels, numbers of bands (from 0). `str` formats them as text."""
 
     n_pixels: int
     n_bands: int
     masked_by_request: int = 0  # by the cube's or the user's mask
     fill_pixels: int = 0  # the fill value in some band that is used
     not_finite_pixels: int = 0  # NaN or infinite, without a fill value
-    dark_pixels: int = 0  # 0 in every band: dead, whatever the file says its fill value is
+    dark_pixels: int = 0  # 0 in every band, whatever the fill value of the file is
     bands_not_asked: int = 0
     bands_bad: tuple[int, ...] = ()  # in the bad-band list
     bands_empty: tuple[int, ...] = ()  # without a value in most pixels
@@ -24,14 +24,14 @@ class CleaningReport:
     bands_constant: tuple[int, ...] = ()
     gap_pixels: int = 0  # used, although they have no value in some of the bands that are used
     gap_cells: int = 0  # how many values they lack
-    clipped: int = 0  # single values pulled back to the limit
+    clipped: int = 0  # single values clipped to the limit
     normalised: bool = False
     standardised: bool = False
     used_pixels: int = 0
     used_bands: int = 0
 
     def lines(self) -> list[tuple[str, int]]:
-        """(what, how many) of everything that is not 0."""
+        """(description, count) of all counts that are not 0."""
         table = [
             ("pixels masked by request", self.masked_by_request),
             ("pixels with the fill value", self.fill_pixels),
@@ -52,7 +52,7 @@ class CleaningReport:
 
     def done(self) -> list[str]:
         """What was done to the values that were used."""
-        gaps = f"{self.gap_pixels} pixels lack {self.gap_cells} values: the model uses what is observed of them"
+        gaps = f"{self.gap_pixels} pixels lack {self.gap_cells} values: the model uses their observed values"
         table = [
             (gaps, self.gap_pixels),
             ("each pixel divided by its norm", self.normalised),

@@ -1,4 +1,4 @@
-"""What the scene looks like: three bands as red, green and blue, in natural or in false colours."""
+"""The colour view of a scene: three bands as red, green and blue, in natural or in false colours."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["NATURAL", "check_rgb", "colour_bands", "colour_view"]
 NATURAL = (0.65, 0.55, 0.46)
 _WITHIN = 0.04
 _PER_MICROMETRE = {"um": 1.0, "nm": 1000.0}
-# The darkest and brightest 2% of each channel are clipped, as viewers of satellite images do: a few bright pixels would
-# leave all others dark.
+# The darkest and brightest 2% of each channel are clipped, as viewers of satellite images do; otherwise a few bright
+# pixels would make all others dark.
 _CLIPPED = (2, 98)
-# Lines that are read at a time from a file that has to be unpacked.
+# The number of lines read at a time from a compressed file.
 _LINES = 64
 
 
@@ -59,7 +59,7 @@ def colour_bands(cube: Cube, used: np.ndarray) -> tuple[tuple[int, int, int], bo
 
 def colour_view(cube: Cube, bands: Sequence[int], shown: np.ndarray) -> np.ndarray:
     """rows x columns x 3 (uint8): three bands, each stretched between its 2% and 98% quantile over the pixels `shown`
-    (bool, rows x columns); 0 elsewhere. A pixel without a value in a band has half of its colour there."""
+    (bool, rows x columns); 0 elsewhere. A missing value is shown at half intensity."""
     values = _three(cube, list(bands))
     out = np.zeros(values.shape, np.uint8)
     for channel in range(3):

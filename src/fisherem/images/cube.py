@@ -1,7 +1,7 @@
-"""The cube: rows x columns x bands, read a few lines at a time, with everything that its file says about it.
+"""The cube: rows x columns x bands, read a few lines at a time, with the metadata of its file.
 
 `Pixels` is the same data as a table: pixel i = row * columns + column, out[i, b] = data[row, column, b] / scale. Every
-interleave is a strided view of one array in memory or on disk, so a slice of pixels copies those lines and no more.
+interleave is a strided view of one array in memory or on disk, so a slice of pixels copies only those lines.
 Large compressed files are read as `LazyLines`.
 """
 
@@ -58,7 +58,9 @@ class Pixels:
     def raw_bands(self, key: np.ndarray, step: int) -> Iterator[tuple[int, np.ndarray]]:
         """(number of the first band, stored values of these pixels), `step` bands at a time: m x step."""
         row, column = key // self.columns, key % self.columns
-        held = self.view[row, column] if isinstance(self.view, LazyLines) else None  # unpacked once, not at every step
+        held = (
+            self.view[row, column] if isinstance(self.view, LazyLines) else None
+        )  # decompressed once, not at every step
         for first in range(0, self.shape[1], step):
             bands = slice(first, first + step)
             yield first, self.view[row, column, bands] if held is None else held[:, bands]
@@ -71,7 +73,7 @@ class Pixels:
 @dataclass(frozen=True)
 class Georeference:
     """Where the pixels lie: `crs` as text (WKT or an authority code), `transform` (a, b, c, d, e, f) of
-    x = a column + b row + c, y = d column + e row + f; `map_info` is ENVI's own description, kept as it came."""
+    x = a column + b row + c, y = d column + e row + f; `map_info` is ENVI's own description, unchanged."""
 
     crs: str | None = None
     transform: tuple[float, ...] | None = None
@@ -81,7 +83,7 @@ class Georeference:
 @dataclass(frozen=True)
 class Cube:
     """An image of rows x columns x bands (a strided view, on disk where the format allows, or `LazyLines` of a large
-    compressed file) and what the file says about it.
+    compressed file) and the metadata of the file.
 
     wavelengths (bands) in `units` ("um", "nm" or "") · band_names (bands) · bad_bands (bool, bands) ·
     mask (bool, rows x columns, True for pixels to use) · fill_value, as stored · scale_factor, what stored values are
@@ -100,7 +102,7 @@ class Cube:
     path: str = ""
 
     def __post_init__(self):
-        if np.ma.isMaskedArray(self.data):  # a masked cell is a missing one
+        if np.ma.isMaskedArray(self.data):  # masked cells are missing values
             object.__setattr__(self, "data", unmasked(self.data))
         if self.data.ndim != 3:
             raise ValueError(f"a cube has rows x columns x bands; got an array of shape {self.data.shape}")
@@ -133,7 +135,7 @@ class Cube:
 
 
 def as_cube(source: Any, **known) -> Cube:
-    """A Cube as it is, or a Cube made of an array (rows x columns x bands) and what is `known` about it."""
+    """A Cube unchanged, or a Cube of an array (rows x columns x bands) with the `known` metadata."""
     if isinstance(source, Cube):
         if known:
             raise ValueError(f"{', '.join(known)} are properties of the cube: set them when you make the Cube")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.extras import need_extra
+from .contained import check_beside, check_crs
 from .cube import Cube, Georeference
 from .units import wavelength_units
 
@@ -48,6 +49,8 @@ def read_envi(path: Path) -> Cube:
         raise ValueError(f"{header_path.name}: 'header offset' must be at least 0; the header says {offset}")
     names, transpose = INTERLEAVES[interleave]
     data_path = _data_path(header_path)
+    if data_path != path:
+        check_beside(header_path, data_path)
     expected = offset + dtype.itemsize * math.prod(sizes.values())
     if data_path.stat().st_size < expected:
         raise ValueError(
@@ -136,6 +139,10 @@ def _georeference(header: dict, path: Path) -> Georeference:
     info = header.get("map info")
     text = header.get("coordinate system string")
     crs = ",".join(text) if isinstance(text, list) else text
+    if crs is not None and crs.strip():
+        check_crs(crs, f"{path.name}: 'coordinate system string'")
+    else:
+        crs = None
     if info is None or not "".join(info).strip():
         return Georeference(crs)
     try:

@@ -1,4 +1,7 @@
-"""GeoTIFF by rasterio: nodata, georeference, band descriptions. Large files stay on disk, read in blocks of lines."""
+"""GeoTIFF by rasterio: nodata, georeference, band descriptions. Large files stay on disk, read in blocks of lines.
+
+Beside the image only its world file (.tfw) and its mask (.msk) are read; `contained` says why.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._utils.extras import need_extra
+from .contained import external_mask, gdal, open_tiff, world_file
 from .cube import Cube, Georeference
 from .lines import READ_WHOLE_BYTES, LazyLines
 from .units import NUMBER, UNITS, wavelength_units
@@ -29,13 +32,13 @@ class RasterLines(LazyLines):
         self.file, self.own = file, own
 
     def _read(self, first: int, stop: int) -> np.ndarray:
-        rasterio = need_extra("rasterio", "reading GeoTIFF files", "images")
-        try:
-            window = rasterio.windows.Window(0, first, self.shape[1], stop - first)
-            stored = self.file.read(window=window).transpose(1, 2, 0)
-        except rasterio.errors.RasterioIOError as error:
-            name = Path(self.file.name).name
-            raise ValueError(f"{name} is damaged or incomplete: {error}") from error
+        with gdal() as rasterio:
+            try:
+                window = rasterio.windows.Window(0, first, self.shape[1], stop - first)
+                stored = self.file.read(window=window).transpose(1, 2, 0)
+            except rasterio.errors.RasterioIOError as error:
+                name = Path(self.file.name).name
+                raise ValueError(f"{name} is damaged or incomplete: {error}") from error
         if self.own is None:
             return stored
         scales, offsets, fill = self.own
@@ -47,17 +50,14 @@ class RasterLines(LazyLines):
 
 def read_geotiff(path: Path) -> Cube:
     """The cube of a GeoTIFF; a small file is read at once."""
-    rasterio = need_extra("rasterio", "reading GeoTIFF files", "images")
-    with warnings.catch_warnings():
+    with gdal() as rasterio, warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
-        try:
-            file = rasterio.open(path)
-        except rasterio.errors.RasterioIOError as error:
-            raise ValueError(f"{path.name} cannot be read as a raster: {error}") from error
+        file = open_tiff(path)
         known = _described(file, path)
-        mask = None
         if any(rasterio.enums.MaskFlags.per_dataset in flags for flags in file.mask_flag_enums):
             mask = file.dataset_mask() > 0
+        else:
+            mask = external_mask(path, (file.height, file.width))
         scales, offsets = np.array(file.scales), np.array(file.offsets)
         own = None
         if (scales == scales[0]).all() and not offsets.any():
@@ -72,7 +72,7 @@ def read_geotiff(path: Path) -> Cube:
 
 
 def _described(file, path: Path) -> dict:
-    transform = None if file.transform.is_identity else tuple(file.transform)[:6]
+    transform = world_file(path) if file.transform.is_identity else tuple(file.transform)[:6]
     known: dict = {"georeference": Georeference(file.crs.to_wkt() if file.crs else None, transform)}
     if file.nodata is not None and np.isfinite(file.nodata):
         known["fill_value"] = float(file.nodata)

@@ -1,4 +1,4 @@
-"""From a fit of the pixels to the one that is kept: without groups that are too small, with bands that lie apart."""
+"""Changes to a fit of the pixels: dissolve groups that are too small, exchange adjacent bands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Grouped", "least_pixels", "spread_bands", "without_small_groups"]
 
 @dataclass(frozen=True)
 class Grouped:
-    """The n pixels in groups: the prepared rows, the fit with its states, the fitted estimator, and what to say of it.
+    """The n pixels in groups: the prepared rows, the fit with its states, the fitted estimator, and notes.
 
     `bands` (p) are the numbers in the cube (from 0) of the columns of the rows.
     """
@@ -39,12 +39,12 @@ class Grouped:
 
     @property
     def labels(self) -> np.ndarray:
-        """n, from 0."""
+        """The group of each pixel (n), from 0."""
         return self.posteriors.argmax(axis=0)
 
     @property
     def posteriors(self) -> np.ndarray:
-        """K x n."""
+        """The posteriors (K x n)."""
         return self.problem.rows.gather(self.fit.states, "posteriors")
 
     @property
@@ -53,7 +53,7 @@ class Grouped:
         return np.flatnonzero(self.fitted.support_)
 
     def exchanges(self) -> list[Exchange]:
-        """What may take the place of each selected band, by the numbers of the bands in the cube."""
+        """The bands that could replace each selected band, by their numbers in the cube."""
         roles = getattr(self.fitted, "roles_", None)
         if roles is None or len(self.fitted.weights_) == 1:
             return []
@@ -72,7 +72,7 @@ class Grouped:
 
 
 def _specification(estimator, problem: Problem, n_factors: int) -> Specification:
-    """What the estimator asks for, with as many factors of the noise as were chosen."""
+    """The specification of a fit of the estimator with the chosen number of noise factors."""
     spec = specification(estimator, int(problem.rows.n), problem.p)
     return replace(spec, family=replace(spec.family, n_factors=n_factors))
 
@@ -89,9 +89,9 @@ def _adopted(found: Grouped, estimator, fit: Fit) -> Any:
 
 
 def spread_bands(found: Grouped, *, wanted: bool) -> Grouped:
-    """The groups by as many bands that lie apart, where C(K, S) is no smaller; the same groups where it would be.
+    """Exchange adjacent bands for as many that are further apart and refit, unless C(K, S) would decrease.
 
-    Where that is not `wanted`, a note says that such bands exist.
+    If that is not `wanted`, only add a note that such bands exist.
     """
     fitted, K = found.fitted, len(found.fitted.weights_)
     if not hasattr(fitted, "roles_") or K == 1 or fitted.transformation != RAW:
@@ -115,7 +115,7 @@ def spread_bands(found: Grouped, *, wanted: bool) -> Grouped:
 
 
 def _fitted_apart(found: Grouped, labels: np.ndarray, after: np.ndarray, old: float, rank: int) -> Grouped:
-    """The groups fitted again to the bands `after`; as they were where C(K, S), `old`, would fall."""
+    """The groups fitted again to the bands `after`; unchanged if C(K, S) would fall below `old`."""
     problem, fitted, K = found.problem, found.fitted, len(found.fitted.weights_)
     spec = _specification(fitted, problem, fitted.noise_factors_)
     with problem.rows.threads():
@@ -152,8 +152,8 @@ def least_pixels(min_size: float, n: int) -> int:
 def without_small_groups(found: Grouped, least: int, rows, prior) -> Grouped:
     """The fit without groups of fewer than `least` pixels.
 
-    The smallest group is dissolved: each of its pixels goes to the most probable of the other groups, the model is
-    fitted again from there with one group less, and so on until no group is too small.
+    The smallest group is dissolved: each of its pixels is assigned to the most probable other group, and the model is
+    fitted again from this partition with one group less. This is repeated until no group is too small.
     """
     gone: list[int] = []
     while (K := len(found.fitted.weights_)) > 1:
@@ -177,7 +177,7 @@ def without_small_groups(found: Grouped, least: int, rows, prior) -> Grouped:
 
 
 def _refitted(found: Grouped, labels: np.ndarray, K: int, rows, prior) -> Grouped:
-    """The model with K groups from labels; bands that were chosen with the groups are chosen again."""
+    """Fit the model with K groups from labels; bands that were selected with the groups are selected again."""
     fitted = found.fitted
     axes = None if fitted.n_axes is None else max(1, min(int(fitted.n_axes), K - 1))
     estimator = clone(fitted).set_params(n_clusters=K, n_axes=axes, model=fitted.model_)
@@ -189,7 +189,7 @@ def _refitted(found: Grouped, labels: np.ndarray, K: int, rows, prior) -> Groupe
             fit = _from_labels(found, spec, labels, K)
     if fit is not None:
         return replace(found, fit=fit, fitted=_adopted(found, estimator, fit))
-    # one group, columns that are bent anew for the new groups, or labels from which no fit keeps all groups
+    # one group, columns whose transformation depends on the groups, or a fit that lost a group
     starting = estimator if K == 1 else clone(estimator).set_params(init=labels, n_init=1)
     result = fit_rows(starting, rows, prior=prior)
     return replace(found, problem=result.problem, fit=result.chosen.fit, fitted=adopt(estimator, result))

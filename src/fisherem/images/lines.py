@@ -2,8 +2,8 @@
 
     lines[a:b] = the lines a to b - 1        lines[r, c] = out[i, :] = value at (r[i], c[i])
 
-Compressed strips, tiles and chunks have to be unpacked whenever they are read, so lines are read in groups and the
-last groups are kept.
+Compressed strips, tiles and chunks are decompressed whenever they are read, so lines are read in groups and the most
+recent groups are cached.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _KEPT = 8
 
 
 class LazyLines(ABC):
-    """As much of a 3-D array (rows x columns x bands) as `Pixels` needs. Several threads may read."""
+    """The part of the interface of a 3-D array (rows x columns x bands) that `Pixels` needs; thread-safe."""
 
     ndim = 3
 
     def __init__(self, shape: tuple[int, int, int], dtype, unit: int = 1):
-        """`unit` is how many lines the file keeps together; groups are multiples of it."""
+        """`unit` is the number of lines per block of the file; groups are multiples of it."""
         self.shape, self.dtype = shape, np.dtype(dtype)
         bytes_of_line = max(1, shape[1] * shape[2] * self.dtype.itemsize)
         self._step = unit * max(1, _GROUP_BYTES // (bytes_of_line * unit))

@@ -1,8 +1,8 @@
-"""MATLAB's v5 format (.mat up to v7): the numeric arrays in a file, read without trusting any of its sizes.
+"""MATLAB's v5 format (.mat up to v7): the numeric arrays in a file, with every size checked.
 
 A file is a header of 128 bytes and elements. An element is a tag (type, number of bytes) and its data; an array is an
-element of elements: flags, sizes, name, values. SciPy's reader, which is compiled, ends the process with a signal when
-some of these numbers are damaged.
+element of elements: flags, sizes, name, values. SciPy's compiled reader crashes the process if some of
+these sizes are damaged.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Variable:
         return array.reshape(self.shape, order="F")
 
     def _unpacked(self) -> bytes:
-        """What a compressed element holds: no more than the shape allows for, and all of it, so that it is checked."""
+        """Decompress an element: at most what the shape allows, and to its end, which verifies the checksum."""
         stream = zlib.decompressobj()
         data = stream.decompress(self.element, _FRONT + 8 * math.prod(self.shape))
         if not stream.eof:

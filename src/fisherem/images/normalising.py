@@ -1,9 +1,9 @@
 """normalise="auto": whether each pixel is divided by its norm.
 
-Light and slope multiply whole spectra. Where they are most of a scene's variance, dividing by the norm brings out what
-the ground is made of; where the materials differ in brightness itself, it takes the groups away. No likelihood compares
-the two, because the division drops a dimension. What does is how much more k-means explains of the pixels than of one
-Gaussian group with the same covariance: brightness without groups is such a group, however large.
+Light and slope multiply whole spectra. Where they cause most of a scene's variance, dividing by the norm reveals the
+materials; where the materials differ in brightness itself, it removes the groups. Likelihoods of the two cannot be
+compared, because the division drops a dimension. Instead we compare how much more variance k-means explains than for
+one Gaussian group with the same covariance: brightness without groups is such a group, however large its variance.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .clean import CleanPixels
 
 __all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
 
-# Pixels that the choice is made on.
+# The number of pixels used for the choice.
 _PIXELS = 2_000
-# k-means has found groups where it explains this many times what it explains of one Gaussian group with the same
-# covariance. Real tables had 1.16 to 1.55, noise with a common factor 1.05 to 1.08.
+# There are groups where k-means explains this many times the variance that it explains for one Gaussian group with the
+# same covariance. The ratio was 1.16 to 1.55 on real tables, 1.05 to 1.08 on noise with a common factor.
 _MORE_THAN_CHANCE = 1.1
-# k-means runs on the pixels and on each draw of one Gaussian group, iterations, draws, and rows that are enough.
+# The numbers of k-means runs on the pixels and on each Gaussian sample, of iterations, of samples, and of rows.
 _RUNS, _ITERATIONS, _DRAWS, _ROWS = 2, 30, 4, 600
 # Maps that agree less than this (adjusted Rand index) differ much.
 MUCH = 0.8
@@ -38,9 +38,9 @@ MUCH = 0.8
 
 @dataclass(frozen=True)
 class Normalisation:
-    """What was chosen, and by what: how often k-means explains what it explains of one Gaussian group.
+    """The choice, and the ratios of the variance explained by k-means to that for one Gaussian group.
 
-    other : the labels (rows x columns, -1 where masked) that the other choice would give, where they differ much
+    other : the labels (rows x columns, -1 where masked) of the alternative, where they differ much
     agreement : of both maps (adjusted Rand index)
     """
 
@@ -58,11 +58,11 @@ class Normalisation:
         )
         if self.other is None:
             return text
-        return f"{text}; the other way gives another map (agreement {self.agreement:.2f}), shown beside this one"
+        return f"{text}; the alternative gives a different map (agreement {self.agreement:.2f}), shown beside this one"
 
 
 class Rule:
-    """Called by `clean` with the pixels before they are divided; remembers which of them it has looked at."""
+    """Decides for `clean`, which calls it with the pixels before division; keeps the indices of the pixels it used."""
 
     def __init__(self, n_clusters: int, seed: int):
         self.n_clusters, self.seed = n_clusters, seed
@@ -77,7 +77,7 @@ class Rule:
         return self.ratios[1] >= self.ratios[0]
 
     def sample(self, source: CleanPixels) -> np.ndarray:
-        """Those pixels as they are (n x p): read again rather than kept, as there may be many bands."""
+        """These pixels before division (n x p); read again rather than kept, as there may be many bands."""
         assert self.index is not None
         values = source.reflectance(self.index)
         return _filled(np.array(values, values.dtype if values.size > LARGE else float))
@@ -90,8 +90,7 @@ class Rule:
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
-    """Rows (m x p) with the mean spectrum, as bright as the row, in place of values that are missing: good enough to
-    compare representations."""
+    """Rows (m x p) whose missing values are replaced by the mean spectrum, scaled to the brightness of the row."""
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -111,7 +110,7 @@ def divided(values: np.ndarray) -> np.ndarray:
 def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -> np.ndarray | None:
     """Labels (n) of all pixels by a fit to the sample in the other representation.
 
-    None where that shows no groups, or cannot be fitted.
+    None if there are no groups in it, or if the fit fails.
     """
     if rule.ratios[0 if normalised else 1] < _MORE_THAN_CHANCE:
         return None
@@ -128,7 +127,7 @@ def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -
 
 
 def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
-    """The record of the choice, with the other map (labels n of the pixels in `mask`) where it differs much."""
+    """The record of the choice, with the alternative map (labels n of the pixels in `mask`) if it differs much."""
     if others is None:
         return Normalisation(normalised, *rule.ratios)
     agreement = float(adjusted_rand_score(labels, others))
@@ -140,7 +139,7 @@ def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, o
 
 
 def _numbered_like(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The other labels with the numbers of the groups that they share most pixels with."""
+    """The other labels, renumbered to match the groups with which they share most pixels."""
     K = int(max(labels.max(), others.max())) + 1
     numbers = np.empty(K, int)
     shared, found = best_matching(contingency(labels, others, (K, K)))

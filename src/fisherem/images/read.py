@@ -66,8 +66,8 @@ def read(
     ----------
     variable : the array of a .mat file, where several could be the cube
     shape : (rows, columns) of a table of bands x pixels or pixels x bands (.mat, .npy)
-    order : how the pixels of such a table run: "C" along the rows (default for .npy), "F" down the columns (.mat)
-    wavelengths, units, fill_value : what the file does not say, or gets wrong
+    order : the order of the pixels of such a table: "C" along the rows (default for .npy), "F" down the columns (.mat)
+    wavelengths, units, fill_value : values that are missing or wrong in the file
     mask : bool (rows x columns), True for the pixels to use, or a file with it (see `read_mask`)
     """
     path = Path(path)

@@ -1,4 +1,4 @@
-"""What comes back on other pixels: refits to halves of a sample of the pixels."""
+"""The stability of groups and bands: refits to halves of a sample of the pixels."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .clean import Cleaned
 
 __all__ = ["PixelStability", "pixel_stability"]
 
-# Pixels of the sample, as for the choice of the normalisation: each refit sees a half of them.
+# Pixels of the sample, as for the choice of the normalisation; each refit uses half of them.
 PIXELS = 2_000
 
 
 @dataclass(frozen=True)
 class PixelStability:
-    """How often groups and bands came back; `counts` is the `Stability` of the sample.
+    """How often groups and bands were reproduced; `counts` is the `Stability` of the sample.
 
     groups (K), the mean share of the refits in which the sampled pixels of a group were in it again (NaN without any) ·
     pixels, the same over all of them · agreement, the mean adjusted Rand index of refits and map · bands (of the cube),
-    the share of the refits that selected each, NaN where it was left out; None where bands were moved apart after the
+    the share of the refits that selected each, NaN where it was left out; None where bands were exchanged after the
     fit, which the refits do not do · n_refits · n_pixels of the sample.
     """
 
@@ -35,8 +35,9 @@ class PixelStability:
 
 
 def pixel_stability(fitted, cleaned: Cleaned, n_refits: int, seed, progress, *, moved: bool) -> PixelStability | None:
-    """The stability of a fitted estimator on a sample of the cleaned pixels; None for one group, which always comes
-    back. `moved` bands are not counted. A spatial prior is not used: a sample has no neighbours."""
+    """The stability of a fitted estimator on a sample of the cleaned pixels; None for one group, which is always
+    reproduced. `moved` bands are not counted. A spatial prior is not used, as the pixels of a sample are not
+    neighbours."""
     K = len(fitted.weights_)
     if K == 1:
         return None

@@ -1,4 +1,4 @@
-"""segment(cube, K): clean, cluster, and put the groups back on the map."""
+"""segment(cube, K): clean the pixels, cluster them and return the map of the groups."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from .truth import Truth, as_truth
 
 __all__ = ["segment"]
 
-# The word that leaves a choice to the search, and the numbers of groups that the choice of normalise="auto" is made
-# with where the number is open: few, some, and more than most scenes have materials.
+# The value that leaves a choice to the search, and the numbers of groups that normalise="auto" is decided with where
+# their number is open: few, some, and more than most scenes have materials.
 _OPEN = "auto"
 _LOOKED_AT = (2, 4, 7)
 # The share of a sparse step that a search by a criterion starts from.
@@ -64,52 +64,54 @@ def segment(
     progress: bool | str = "auto",
     **options,
 ) -> Segmentation:
-    """Cluster the pixels of a cube and select the bands that make the groups.
+    """Cluster the pixels of a cube and select the bands that separate the groups.
 
     Parameters
     ----------
     source : Cube, array (rows x columns x bands) or path of a file that `read` knows
-    n_clusters : int, several (a range or list) or "auto": where it is open, `criterion` chooses it (see `ModelSearch`),
-        by default a verdict on a sample of 1,000 pixels. It is in `search.verdict_`, and may be one group
+    n_clusters : int, several (a range or list) or "auto": several numbers and "auto" are decided by `criterion` (see
+        `ModelSearch`), by default a verdict on a sample of 1,000 pixels, which may be one group (`search.verdict_`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
         are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
         the next
     criterion : "auto" is the verdict, or "bic" where several models are given. A criterion ("bic", "icl", "aic", "c")
         fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
-    spatial : strength of the prior by which neighbouring pixels tend to the same group: 0 is the paper's method, "auto"
-        estimates it. It is what agreement of all neighbours adds to the log odds of a group
+    spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method, "auto"
+    estimates
+        it. It is added to the log odds of a group if all neighbours are in it
     neighbours : 4 or 8
     bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
-    missing : what is done about pixels that have no value in some of the bands (a dead detector): "model" fits around
-        them, "drop-rows" leaves out the pixels, "drop-columns" the bands, "refuse" is an error. "auto" is "model"
-        where more than 5% of the pixels have gaps and all fit the memory, else "drop-rows"
-    normalise : divide each pixel by its norm; "auto" does so where that brings out groups, and keeps the map that the
-        other way gives where it differs much (`normalisation`)
-    n_init : starts; there are many pixels, so k-means on a sample seldom ends elsewhere
+    missing : how pixels without a value in some of the bands (a dead detector) are handled: "model" uses their observed
+        values, "drop-rows" leaves out the pixels, "drop-columns" the bands, "refuse" is an error. "auto" is "model"
+        where more than 5% of the pixels have missing values and all pixels fit in memory, else "drop-rows"
+    normalise : divide each pixel by its norm; "auto" does so where groups are then more distinct, and keeps the map of
+        the alternative where it differs much (`normalisation`)
+    n_init : starts; with many pixels, k-means on a sample rarely finds another optimum
     min_size : the fewest pixels of a group, or a share of the pixels below 1. A smaller group is dissolved: its pixels
         go to the most probable other group and the model is fitted again from there, with one group less (`notes`)
-    spread : exchange selected bands that lie next to each other for as many that lie apart, wherever C(K, S) is no
-        smaller then, and fit the groups again. False only says where there are such bands (`notes`): a share of the
-        l1 norm takes blocks, "auto" seldom does
+    spread : exchange adjacent selected bands for as many bands that are further apart, if C(K, S) does not decrease,
+    and
+        fit the groups again. With False `notes` says whether such bands exist: a share of the l1 norm selects blocks of
+        bands, "auto" rarely does
     truth : known classes (rows x columns), or a file with them (see `read_truth`): 0 and no-data are pixels without a
-        class. They are compared with the map (`comparison`), never used to make it
+        class. They are compared with the map (`comparison`), but not used in the fit
     rgb : three bands (from 0) for red, green and blue of the colour view; by default natural colours where the
         wavelengths allow it, else bands spread over the spectrum
-    stability : so many refits to halves of a sample of 2,000 pixels count how often groups and bands come back
-        (`stability`)
+    stability : the number of refits to halves of a sample of 2,000 pixels, which count how often groups and bands are
+        reproduced (`stability`)
     progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
     if isinstance(min_size, (bool, str)) or not min_size >= 0:
-        least_pixels(min_size, 1)  # says what is wrong before anything is fitted
+        least_pixels(min_size, 1)  # raises before anything is fitted
     known = None if truth is None else as_truth(truth, cube.shape[:2])
     rgb = check_rgb(rgb, cube.shape[2])
-    # The rows' blocks have threads of their own. Those of BLAS and of k-means on a sample of pixels would only wait for
-    # each other on products of this size, the longer the busier the machine.
+    # The blocks of rows are processed in threads already. More threads, of BLAS or of k-means on a sample of pixels,
+    # make products of this size slower, above all on a busy machine.
     with one_thread_each(), warnings.catch_warnings():
-        # bands share a unit: one that varies more than the others is meant to count for more
+        # bands share a unit, so a band that varies more than the others has more weight on purpose
         warnings.filterwarnings("ignore", LARGE_COLUMNS)
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
@@ -122,7 +124,7 @@ def segment(
 
 @dataclass(frozen=True)
 class _Shaping:
-    """What is done with the groups once they are found."""
+    """What is done after the groups are found."""
 
     min_size: float
     spread: bool
@@ -184,7 +186,7 @@ def _fitted(estimator: FisherEM, cleaned: Cleaned, prior) -> Grouped:
 
 
 def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
-    """What decides for normalise="auto"; None where it was decided already."""
+    """The rule of normalise="auto"; None for True and False."""
     given = cleaning["normalise"]
     if isinstance(given, (bool, np.bool_)):
         return None
@@ -197,13 +199,13 @@ def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
 
 
 def _looked_at(n_clusters) -> tuple[int, ...]:
-    """Three of the numbers of groups that are open: the least, the middle one and the largest."""
+    """Three of the possible numbers of groups: the smallest, the middle and the largest one."""
     given = _LOOKED_AT if isinstance(n_clusters, str) else sorted({int(K) for K in n_clusters if K > 1}) or (2,)
     return tuple(sorted({given[0], given[len(given) // 2], given[-1]}))
 
 
 class _RuleOfSeveral(Rule):
-    """The rule where the number of groups is open: its ratio is the mean over a few numbers."""
+    """The rule for several numbers of groups: its ratio is the mean of theirs."""
 
     def __init__(self, numbers: Sequence[int], seed: int):
         super().__init__(numbers[len(numbers) // 2], seed)
@@ -214,7 +216,7 @@ class _RuleOfSeveral(Rule):
 
 
 def _search(n_clusters, model, method, sparsity, criterion, progress, settings) -> ModelSearch:
-    """The search that an open number of groups asks for: a verdict, or a grid of models and shares by a criterion."""
+    """The search for the number of groups: by a verdict, or over models and shares by a criterion."""
     numbers = n_clusters if isinstance(n_clusters, str) else [int(K) for K in n_clusters]
     common = {"n_clusters": numbers, "n_jobs": settings.get("n_jobs"), "progress": progress}
     several = not isinstance(model, str) or model == "all"
@@ -237,7 +239,7 @@ def _estimator(method, *, sparsity, **settings) -> FisherEM:
 
 
 def _strength(spatial: float | str) -> float | None:
-    """The strength of the prior; None: to be estimated."""
+    """The strength of the prior; None if it is to be estimated."""
     if isinstance(spatial, str):
         if spatial != "auto":
             raise ValueError(f"spatial must be a number of at least 0, or 'auto'; got {spatial!r}")
@@ -249,7 +251,7 @@ def _strength(spatial: float | str) -> float | None:
 def _on_the_map(
     cube: Cube, cleaned: Cleaned, found: Grouped, search, normalisation, sure: PixelStability | None, shaping: _Shaping
 ) -> Segmentation:
-    """The posteriors and the model's bands, back in the image."""
+    """The posteriors, bands and spectra in the shape of the image."""
     posteriors, fitted = found.posteriors, found.fitted
     K = len(posteriors)
     labels = np.full(cube.shape[:2], -1)

@@ -1,4 +1,4 @@
-"""The result of segmenting a cube: the map, its uncertainty, the bands that make the groups and the mean spectra."""
+"""The result of segmenting a cube: the map, its uncertainty, the selected bands and the mean spectra."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["Segmentation"]
 
 @dataclass(frozen=True)
 class Segmentation:
-    """The groups of a cube's pixels, back on the map.
+    """The groups of the pixels of a cube.
 
     labels (rows x columns, -1 where masked) · posteriors (rows x columns x K, NaN where masked) · support (bool,
     bands) · mean_spectra (K x bands, in the cube's units, NaN for bands that were left out) · model, the estimator
     fitted to the bands that were used · cleaning · cube · search, the ModelSearch if the number of groups was chosen
-    (`search.verdict_` says how sure it is) · spatial, the strength of the spatial prior at the end · normalisation, how
-    normalise="auto" chose, or None · comparison with a ground truth, or None · stability of groups and bands on a
-    sample of pixels, or None · exchanges, what may take the place of each selected band · notes, what was done to the
-    groups and bands after they were found · rgb, the bands of the colour view where they were given · shrunk, whether
-    small groups were dissolved · moved, whether bands were moved apart.
+    (`search.verdict_` has its certainty) · spatial, the final strength of the spatial prior · normalisation, the choice
+    of normalise="auto", or None · comparison with a ground truth, or None · stability of groups and bands on a sample
+    of pixels, or None · exchanges, the bands that could replace each selected band · notes about changes to the groups
+    and bands after the fit · rgb, the bands of the colour view if they were given · shrunk, whether small groups were
+    dissolved · moved, whether bands were exchanged for others that are further apart.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -79,7 +79,7 @@ class Segmentation:
 
     @cached_property
     def colours(self) -> ColourViewDisplay:
-        """What the scene looks like: three bands as red, green and blue (rows x columns x 3)."""
+        """The colour view of the scene: three bands as red, green and blue (rows x columns x 3)."""
         used = np.isfinite(self.mean_spectra).any(axis=0)
         bands, natural = colour_bands(self.cube, used) if self.rgb is None else (self.rgb, False)
         shown = self.labels >= 0
@@ -91,7 +91,7 @@ class Segmentation:
 
     @property
     def group_names(self) -> list[str]:
-        """The names of the K groups for people: "group 1", "group 2", ..."""
+        """The names of the K groups: "group 1", "group 2", ..."""
         return [group_name(k) for k in range(self.n_clusters)]
 
     def spectra_table(self) -> pd.DataFrame:
@@ -107,8 +107,8 @@ class Segmentation:
     def bands_table(self) -> pd.DataFrame:
         """The selected bands with the size of their loadings, largest first.
 
-        `instead` are the numbers (from 1) of the contiguous bands that could take the band's place, `redundant` those
-        around it that add nothing to the selected ones, `came_back` the share of the refits that selected the band.
+        `instead` has the numbers (from 1) of the contiguous bands that could replace the band, `redundant` those around
+        it that add nothing to the selected ones, `came_back` the share of the refits that selected the band.
         """
         table = self.spectra_table().loc[self.support]
         size = np.linalg.norm(self.model.sparse_loadings_[self.model.support_], axis=1)
@@ -124,7 +124,7 @@ class Segmentation:
         return table.drop(columns=["selected", *self.group_names]).sort_values("loading", ascending=False)
 
     def truth_table(self) -> pd.DataFrame:
-        """Pixels by known class (rows) and group (columns), with the group that each class was matched with."""
+        """Pixels by known class (rows) and group (columns), with the group matched to each class."""
         if self.comparison is None:
             raise ValueError("there is no ground truth: give one to segment(..., truth=...)")
         table = pd.DataFrame(self.comparison.table, columns=self.group_names)
@@ -169,7 +169,7 @@ class Segmentation:
 
         report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
         colours.png, uncertainty.png, spectra.png · spectra.csv, bands.csv, truth.csv (with a ground truth) ·
-        cleaning.txt · and what was added to the register `fisherem.images.write.WRITERS`
+        cleaning.txt · and the files of other entries of the register `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,5 +177,5 @@ class Segmentation:
 
 
 def _numbers(bands: tuple[int, ...]) -> str:
-    """Bands (from 0) as ranges of the numbers that people use."""
+    """Bands (from 0) as ranges of numbers counted from 1."""
     return ranges(b + 1 for b in bands)

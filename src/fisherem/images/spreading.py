@@ -1,8 +1,8 @@
-"""Bands that lie apart: which selected bands can be replaced, and by which, at no cost.
+"""Bands that are far apart: which selected bands can be exchanged for others without lowering C(K, S).
 
-Neighbouring bands carry nearly the same information. A share of the l1 norm (Algorithms 1 to 3) therefore takes whole
-blocks of them, and leaves other features of the spectra out. C(K, S) says what each band adds to the others, so it says
-where a band of a block is worth less than one elsewhere.
+Neighbouring bands carry nearly the same information. A share of the l1 norm (Algorithms 1 to 3) therefore selects
+whole blocks of them and misses other features of the spectra. C(K, S) measures what each band adds to the others, and
+thus whether a band elsewhere adds more than one of a block.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from ..policy.criterion import Partition, judge
 
 __all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "spread"]
 
-# A swap that loses less than this, in nats, loses nothing worth mention: Kass & Raftery (1995) call evidence below 3
-# not strong, and one scene seen again would move C by more.
+# The loss of C, in nats, below which a swap counts as free: Kass & Raftery (1995) call evidence below 3 not strong, and
+# C varies more between two images of one scene.
 FREE = 3.0
 # As in the selection (`forward_backward`): a band whose variance within the groups the others explain up to this share
-# has nothing of its own, and more than one band per four pixels overfits any partition.
+# is redundant, and more than one band per four pixels overfits any partition.
 _LEAST_OWN_VARIANCE = 1e-3
 _PIXELS_PER_BAND = 4
 _ROUNDING = 1e-9
-# Bands for which exchanges are looked for: those that the page lists.
+# The largest number of selected bands for which exchanges are computed: as many as the page lists.
 _MOST = 100
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A selected band, the bands next to it that could take its place at no cost, and the redundant ones around it.
+    """A selected band, the adjacent bands that could replace it at no cost, and the redundant ones around it.
 
-    Numbers of bands from 0. `instead` is one contiguous stretch with `band` in it; `redundant` are the bands between
-    the selected ones, each given to the nearest, that differ between the groups and add nothing.
+    Numbers of bands from 0. `instead` is a contiguous range that includes `band`; `redundant` are the bands between the
+    selected ones, assigned to the nearest, that differ between the groups but add nothing to the selection.
     """
 
     band: int
@@ -41,22 +41,22 @@ class Exchange:
 
 
 class _Swaps:
-    """What S is worth with one of its bands exchanged for any other: n/2 log(t / w), the variances (in all pixels, and
-    within the groups) of a band given the others.
+    """C of S with one of its bands exchanged for any other: n/2 log(t / w), with the variances t (in all pixels) and w
+    (within the groups) of a band given the others.
 
     Leaving s out of S adds B[s, j]^2 / (T_SS^-1)_ss to the variance of band j given S, where B are the coefficients of
-    the bands on S; so one inverse gives the value of every swap.
+    the bands on S; so all swaps need one inverse.
     """
 
     def __init__(self, partition: Partition):
         self.partition = partition
-        self.between = partition.H  # all differences between groups: a block of bands may see only some of them
+        self.between = partition.H  # all differences between groups, as a block of bands may show only some of them
         self.total = np.maximum(partition.scatter.variances(), np.finfo(float).tiny)
         self.within = np.maximum(self.total - (self.between**2).sum(axis=1), _ROUNDING * self.total)
         self._columns: dict[int, np.ndarray] = {}
 
     def gains(self, support: np.ndarray) -> np.ndarray:
-        """out[a, j] = what band j adds to S without its a-th band, in nats; -inf where it has nothing of its own."""
+        """out[a, j] = what band j adds to S without its a-th band, in nats; -inf where it is redundant."""
         for j in support:
             if int(j) not in self._columns:
                 self._columns[int(j)] = self.partition.scatter.column(int(j))
@@ -82,10 +82,10 @@ def _given_the_others(columns: np.ndarray, support: np.ndarray, variances: np.nd
 
 
 def spread(partition: Partition, support: np.ndarray) -> np.ndarray:
-    """As many bands as in `support` (indices), moved out of contiguous blocks wherever C(K, S) does not fall.
+    """As many bands as in `support` (indices), exchanged for non-adjacent ones where C(K, S) does not decrease.
 
-    The best swap of a band that has a selected neighbour for one that has none is made, if C is at least as large then,
-    until there is no such swap. Each leaves fewer neighbours, so that this ends.
+    The best swap of a band with a selected neighbour for a band without one is made as long as C does not decrease.
+    Each swap reduces the number of neighbours, so the loop ends.
     """
     before = found = np.sort(np.asarray(support, int))
     p = partition.p
@@ -106,9 +106,9 @@ def spread(partition: Partition, support: np.ndarray) -> np.ndarray:
 
 
 def exchanges(partition: Partition, support: np.ndarray, roles: np.ndarray) -> list[Exchange]:
-    """An `Exchange` per selected band, in their order: what may take its place while all the others stay.
+    """An `Exchange` per selected band, in their order: the bands that could replace it while all others stay.
 
-    `support` are indices; `roles` (p) are those of `roles_`. Nothing where every band, or more than 100, is selected.
+    `support` are indices; `roles` (p) are those of `roles_`. Empty where all bands, or more than 100, are selected.
     """
     support = np.sort(np.asarray(support, int))
     if not 0 < len(support) <= min(_MOST, partition.p - 1):
@@ -125,7 +125,7 @@ def exchanges(partition: Partition, support: np.ndarray, roles: np.ndarray) -> l
 
 
 def _stretch(band: int, free: np.ndarray) -> tuple[int, ...]:
-    """The contiguous bands around `band` that are free, with `band` itself; empty where no neighbour is."""
+    """The contiguous free bands around `band`, including `band`; empty if no neighbour is free."""
     first = last = band
     while first > 0 and free[first - 1]:
         first -= 1

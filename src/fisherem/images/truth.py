@@ -1,7 +1,7 @@
 """Ground truth: known classes of some pixels, read from a file and compared with a map.
 
-0, no-data values, NaN and negative numbers are pixels without a class. They do not count, and neither do pixels that
-the map leaves out.
+0, no-data values, NaN and negative numbers are pixels without a class. They are ignored, and so are pixels that are
+masked in the map.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .geotiff import read_geotiff
 
 __all__ = ["TRUTHS", "Comparison", "Truth", "as_truth", "read_truth"]
 
-# More classes than any ground truth has, and than a file of classes holds: more values are a picture or abundances.
+# The largest number of classes: a file with more values is a picture or holds abundances.
 _MOST_CLASSES = 255
 
 
@@ -168,13 +168,14 @@ def _picture(path: Path, shape, variable) -> np.ndarray:
     from PIL import Image
 
     try:
-        with Image.open(path) as image:
+        # other formats are refused: PIL runs programs for some of them
+        with Image.open(path, formats=("PNG", "BMP", "GIF")) as image:
             if image.mode == "LA":
                 grey, alpha = np.moveaxis(np.asarray(image), 2, 0)
                 return np.where(alpha > 0, grey, 0)
             plain = image.mode in ("1", "L", "P", "I", "F") or image.mode.startswith("I;")
             return np.asarray(image if plain else image.convert("RGBA"))  # a palette's numbers, not its colours
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path.name} cannot be read as a picture: {error}") from error
 
 
@@ -192,20 +193,12 @@ def _raster(read: Callable) -> Callable[[Path, tuple[int, int], str | None], np.
     return values
 
 
-def _matlab(path: Path, shape, variable) -> np.ndarray:
-    return matlab_array(path, shape, variable)
-
-
-def _npy(path: Path, shape, variable) -> np.ndarray:
-    return load_array(path)
-
-
 for _ending in (".png", ".bmp", ".gif"):
     TRUTHS.add(_ending, _picture)
 for _ending in (".tif", ".tiff"):
     TRUTHS.add(_ending, _raster(read_geotiff))
-TRUTHS.add(".mat", _matlab)
-TRUTHS.add(".npy", _npy)
+TRUTHS.add(".mat", matlab_array)
+TRUTHS.add(".npy", lambda path, shape, variable: load_array(path))
 for _ending in (".hdr", *DATA_SUFFIXES):
     TRUTHS.add(_ending, _raster(read_envi))
 TRUTHS.seal()

@@ -17,8 +17,8 @@ _RANGE = re.compile(rf"\s*{NUMBER}\s*(?:-|:|to)\s*{NUMBER}\s*([^\d\s.]*)\s*")
 
 
 def wavelength_units(name: str | None, wavelengths) -> str:
-    """ "um" or "nm", by name. Where the file does not say, values above 100 are nanometres: none of the sensors that
-    this is meant for sees 100 micrometres, and none sees 100 nanometres."""
+    """ "um" or "nm", by name. Without a known name, values above 100 are nanometres: the sensors that this is
+    meant for measure neither at 100 micrometres nor at 100 nanometres."""
     known = UNITS.get(str(name).strip().lower())
     return known or ("nm" if np.median(wavelengths) > 100 else "um")
 

@@ -12,18 +12,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .._utils.extras import need_extra
 from .._utils.register import Register
+from .._utils.spreadsheets import write_csv
 from ..plots.maps import class_colours
+from .contained import check_crs
 from .cube import Georeference
 
-__all__ = [
-    "WRITERS", "write_class_geotiff", "write_envi_classes", "write_geotiff", "write_pictures", "write_tables",
-]  # fmt: skip
+__all__ = ["FILES", "WRITERS", "write_envi_classes", "write_geotiff"]
 
-
+# The files that the writers of this module can leave in a folder.
+FILES = (
+    "labels.hdr", "labels.img", "labels.tif", "uncertainty.tif", "labels.png", "colours.png", "uncertainty.png",
+    "spectra.png", "other.png", "spectra.csv", "bands.csv", "truth.csv", "cleaning.txt", "report.html",
+)  # fmt: skip
 _PLACE = ("map info", "projection info", "coordinate system string")
 
 
@@ -55,7 +58,7 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
 
 
 def _envi_place(georeference: Georeference) -> dict:
-    """The header's map fields: those that came with an ENVI file, else those that GDAL writes for the same place."""
+    """The map fields of the header: those of the ENVI file that was read, else those that GDAL writes for the place."""
     if georeference.map_info is not None:
         own = {"map info": list(georeference.map_info)}
         if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
@@ -72,8 +75,18 @@ def _envi_place(georeference: Georeference) -> dict:
 
 
 def _joined(fields: dict[str, list[str]]) -> dict[str, str]:
-    """Lists as text: spectral puts blanks around the commas, and GDAL cannot read a coordinate system with them."""
+    """Lists as text: spectral adds blanks around commas, with which GDAL cannot read a coordinate system."""
     return {name: "{" + ",".join(values) + "}" for name, values in fields.items()}
+
+
+def _crs(rasterio, text: str) -> dict[str, Any]:
+    """{"crs": the coordinate system}; a warning and nothing if GDAL does not know it."""
+    try:
+        check_crs(text, "the georeference")
+        return {"crs": rasterio.crs.CRS.from_user_input(text)}
+    except (ValueError, rasterio.errors.CRSError) as error:
+        warnings.warn(f"the coordinate system is left out, as it cannot be read ({error})", UserWarning, stacklevel=3)
+        return {}
 
 
 def write_geotiff(
@@ -84,9 +97,9 @@ def write_geotiff(
     Returns the path.
     """
     rasterio = need_extra("rasterio", "writing GeoTIFF files", "images")
-    place = {}
+    place: dict[str, Any] = {}
     if georeference.crs is not None:
-        place["crs"] = rasterio.crs.CRS.from_user_input(georeference.crs)
+        place |= _crs(rasterio, georeference.crs)
     if georeference.transform is not None:
         place["transform"] = rasterio.Affine(*georeference.transform)
     rows, columns = values.shape
@@ -105,31 +118,6 @@ def write_geotiff(
     return path
 
 
-def write_class_geotiff(path: Path, labels, names, colours, georeference: Georeference) -> Path:
-    """A GeoTIFF of labels (rows x columns, from 0, -1 where masked) with class names and colours; returns the path."""
-    return write_geotiff(path, _codes(labels), georeference, nodata=0, names=names, colours=colours)
-
-
-def write_pictures(folder: Path, displays: dict) -> list[Path]:
-    """One PNG per display, under its name; returns the paths."""
-    import matplotlib.pyplot as plt
-
-    paths = []
-    for name, display in displays.items():
-        figure = display.plot().ax_.figure
-        figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
-        plt.close(figure)
-        paths.append(folder / f"{name}.png")
-    return paths
-
-
-def write_tables(folder: Path, spectra: pd.DataFrame, bands: pd.DataFrame) -> list[Path]:
-    """spectra.csv and bands.csv of the two tables of a `Segmentation`; returns the paths."""
-    spectra.to_csv(folder / "spectra.csv", index=False)
-    bands.to_csv(folder / "bands.csv", index=False)
-    return [folder / "spectra.csv", folder / "bands.csv"]
-
-
 # -- what a segmentation writes ------------------------------------------------------------------------------------
 
 # (segmentation, folder) -> the files written, in the order in which `Segmentation.save` returns them.
@@ -139,36 +127,47 @@ WRITERS: Register[Writer] = Register("writer of images")
 
 @WRITERS.add("envi")
 def _envi(found, folder: Path) -> list[Path]:
-    colours = class_colours(found.n_clusters)
-    place = found.cube.georeference
+    colours, place = class_colours(found.n_clusters), found.cube.georeference
     return [write_envi_classes(folder / "labels.hdr", found.labels, found.group_names, colours, place)]
 
 
 @WRITERS.add("geotiff")
 def _geotiff(found, folder: Path) -> list[Path]:
     colours, place = class_colours(found.n_clusters), found.cube.georeference
+    classes = {"nodata": 0, "names": found.group_names, "colours": colours}
     uncertainty = found.uncertainty.astype(np.float32)
     return [
-        write_class_geotiff(folder / "labels.tif", found.labels, found.group_names, colours, place),
+        write_geotiff(folder / "labels.tif", _codes(found.labels), place, **classes),
         write_geotiff(folder / "uncertainty.tif", uncertainty, place, nodata=float("nan")),
     ]
 
 
 @WRITERS.add("pictures")
 def _pictures(found, folder: Path) -> list[Path]:
-    return write_pictures(folder, found.displays())
+    import matplotlib.pyplot as plt
+
+    paths = []
+    for name, display in found.displays().items():
+        paths.append(folder / f"{name}.png")
+        figure = display.plot().ax_.figure
+        figure.savefig(paths[-1], dpi=150, metadata={"Software": None})
+        plt.close(figure)
+    return paths
 
 
 @WRITERS.add("tables")
 def _tables(found, folder: Path) -> list[Path]:
-    return write_tables(folder, found.spectra_table(), found.bands_table())
+    tables = {"spectra.csv": found.spectra_table(), "bands.csv": found.bands_table()}
+    for name, table in tables.items():
+        write_csv(table, folder / name)
+    return [folder / name for name in tables]
 
 
 @WRITERS.add("truth")
 def _truth(found, folder: Path) -> list[Path]:
     if found.comparison is None:
         return []
-    found.truth_table().to_csv(folder / "truth.csv", index=False)
+    write_csv(found.truth_table(), folder / "truth.csv")
     return [folder / "truth.csv"]
 
 

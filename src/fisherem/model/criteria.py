@@ -1,7 +1,7 @@
 """Penalised criteria. All are to be maximised, as in the paper: BIC = log-likelihood - parameters/2 log n.
 
 A criterion is an entry of `CRITERIA`. The estimators' attribute `<name>_` and method `<name>(X)`, the columns of a
-search, the report, the command line and `criteria.csv` all ask that register.
+search, the report, the command line and `criteria.csv` all use that register.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Criterion:
     """
 
     name: str  # as an argument: "bic"
-    label: str  # as people read it: "BIC"
+    label: str  # for display: "BIC"
     formula: str  # in words, for pages
     value: Callable[[float, float, float, float], float] | None = None
-    # ... or of the partition and the selected variables (a `policy.criterion.Partition` and indices)
+    # or a function of the partition and the selected variables (a `policy.criterion.Partition` and indices)
     of_partition: Callable[[Any, np.ndarray], float] | None = None
 
     def __call__(self, log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:

@@ -1,8 +1,8 @@
 """The family of discriminative latent mixture (DLM) models: the paper's Table 1 as a table.
 
 A model is a covariance shape (of the groups inside the latent space) times a noise shape (outside it).
-Each shape says what it does to the empirical estimates in the M-step and how many free parameters it has;
-nothing else in the package asks for a model by name.
+Each shape defines its constraint on the estimates of the M-step and its number of free parameters, so that no other
+code depends on a model's name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class CovarianceShape:
-    """How the K covariances (K x d x d) inside the latent space are tied together."""
+    """How the K covariances (K x d x d) inside the latent space are constrained."""
 
     name: str
     symbol: str
@@ -35,7 +35,7 @@ class CovarianceShape:
 
 @dataclass(frozen=True)
 class NoiseShape:
-    """How the K noise variances outside the latent space are tied together."""
+    """How the K noise variances outside the latent space are constrained."""
 
     name: str
     symbol: str
@@ -86,7 +86,7 @@ class DLM:
 
     @property
     def name(self) -> str:
-        """The name R users know, such as "AkjB"."""
+        """The name in the R package, such as "AkjB"."""
         return self.covariance.name + self.noise.name
 
     @property
@@ -109,10 +109,10 @@ class DLM:
         )
 
     def _factor_parameters(self, p: int, d: int, m: int) -> int:
-        """m factors of p variables, p m - m (m-1)/2, as far as they are free.
+        """The free parameters of m factors of p variables, at most p m - m (m-1)/2.
 
-        A group's covariance has at most p (p+1)/2 parameters. With nearly as many factors as variables N is any
-        covariance already, and what the model says inside the axes and of the noise level repeats a part of it.
+        A group's covariance has at most p (p+1)/2 parameters. With nearly as many factors as variables N can be any
+        covariance, and the parameters inside the axes and of the noise level are redundant.
         """
         m = min(m, p - 1)
         own = (self.covariance.count(1, d) if d else 0) + 1
@@ -149,7 +149,7 @@ AUTO = "auto"
 
 
 def candidates(name: str | DLM) -> tuple[DLM, ...]:
-    """The models to be fitted for that name: itself, or for "auto" the most compact and the most flexible one."""
+    """The models to fit for that name: for "auto" the most compact and the most flexible one."""
     return (MODELS["AB"], MODELS["DkBk"]) if isinstance(name, str) and name == AUTO else (resolve(name),)
 
 

@@ -1,4 +1,4 @@
-"""Mixtures of factor models: which parts of the groups' covariances are common, which are their own.
+"""Mixtures of factor models: which parts of the groups' covariances are common.
 
 Group k has the covariance L_k L_k' + Psi_k with loadings L_k (p x q) and a diagonal noise Psi_k. A `Structure` is a
 shape of the loadings times a shape of the noise; `STRUCTURES` holds McNicholas & Murphy's eight (PGMM: three letters
@@ -24,13 +24,13 @@ Array = np.ndarray
 
 
 def loading_parameters(p: int, q: int) -> int:
-    """Free parameters of p x q loadings: a rotation of the factors changes nothing."""
+    """Free parameters of p x q loadings, which are unique up to a rotation of the factors."""
     return p * q - q * (q - 1) // 2
 
 
 @dataclass(frozen=True)
 class Loadings:
-    """How the loadings of the groups are tied: what one step of EM makes of its moments, and what they cost.
+    """How the loadings of the groups are constrained: their update in a step of EM, and their number of parameters.
 
     `update(A, theta, noises, proportions)` has, per group, A = C_k beta_k' (K x p x q), theta = E[uu'] (K x q x q) and
     the present noises (K x p); it returns the loadings (K x p x q) that maximise the expected likelihood.
@@ -40,20 +40,20 @@ class Loadings:
     count: Callable[[int, int, Array], int]  # (K, p, factors per group) -> free parameters
     update: Callable[[Array, Array, Array, Array], Array]
     common: bool = False
-    free: bool = True  # whether any p x q matrix will do
-    # (shares of the eigenvalues' excess over the noise (K x q)) -> the same, tied; for the exact M-step
+    free: bool = True  # whether any p x q matrix is allowed
+    # (shares of the eigenvalues' excess over the noise (K x q)) -> the same, constrained; for the exact M-step
     variances: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How the diagonal noises (K x p) are tied."""
+    """How the diagonal noises (K x p) are constrained."""
 
     common: bool  # one for all groups
     spherical: bool  # one for all variables
 
     def tie(self, noises: Array, proportions: Array, varies: Array) -> Array:
-        """Estimates (K x p) tied; only variables that vary (bool p) count for a common level."""
+        """Constrain estimates (K x p); a common level is the mean over the variables that vary (bool p)."""
         if self.spherical:
             level = noises[:, varies].mean(axis=1) if varies.any() else noises.mean(axis=1)
             noises = np.broadcast_to(level[:, None], noises.shape)
@@ -61,7 +61,7 @@ class Noise:
 
     @property
     def usual(self) -> bool:
-        """Whether nothing but these two ties it: M-steps that are solved know no others."""
+        """Whether there are no other constraints, which closed-form M-steps do not support."""
         return type(self) is Noise
 
     def count(self, K: int, p: int) -> int:
@@ -70,7 +70,7 @@ class Noise:
 
 
 class Latent(Enum):
-    """What the mixture in a common factor space is free in."""
+    """The constraints of a mixture in a common factor space."""
 
     FULL = "full"  # any covariance of the factors per group, any loadings, diagonal noise: MCFA
     DIAGONAL = "diagonal"  # uncorrelated factors on orthonormal axes, spherical noise: MCUFSA
@@ -118,7 +118,7 @@ def _common(A: Array, theta: Array, noises: Array, proportions: Array) -> Array:
 def _directions(A: Array, theta: Array) -> tuple[Array, Array, Array]:
     """(Q, sum of the singular values, E[u'u]) per group, of A = Q H, its polar decomposition.
 
-    A group with fewer factors than others has columns of zeros, which stay and do not count.
+    A group with fewer factors than others has columns of zeros, which stay 0 and are not counted.
     """
     left, singular, right = np.linalg.svd(A, full_matrices=False)
     used = singular > np.finfo(float).eps * singular.max(axis=1, keepdims=True, initial=0)
@@ -127,7 +127,7 @@ def _directions(A: Array, theta: Array) -> tuple[Array, Array, Array]:
 
 
 def _one_length(A: Array, theta: Array, noises: Array, proportions: Array) -> Array:
-    """L_k = s_k Q_k with orthonormal Q_k: every factor of a group has one variance."""
+    """L_k = s_k Q_k with orthonormal Q_k: all factors of a group have the same variance."""
     Q, along, squares = _directions(A, theta)
     return Q * (along / squares)[:, None, None]
 

@@ -39,17 +39,15 @@ def scale_bar(columns: int, pixel_size: float | None, unit: str) -> tuple[float,
     return length / size / columns, text
 
 
-def _draw_scale_bar(ax, columns: int, pixel_size: float | None, unit: str) -> None:
-    share, text = scale_bar(columns, pixel_size, unit)
-    ax.plot([0, share], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
-    ax.text(0, -0.045, text, transform=ax.transAxes, va="top", fontsize=9)
-
-
-def _map_axes(ax, shape):
+def _map_axes(ax, shape, display):
+    """Axes without ticks for a map of this shape, with the scale bar of the display."""
     height = float(np.clip(6 * shape[0] / shape[1], 3, 12))
     ax = new_axes(ax, (6 + 2.4, height + 0.6))
     ax.set_xticks([])
     ax.set_yticks([])
+    share, text = scale_bar(shape[1], display.pixel_size, display.unit)
+    ax.plot([0, share], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
+    ax.text(0, -0.045, text, transform=ax.transAxes, va="top", fontsize=9)
     return ax
 
 
@@ -91,11 +89,10 @@ class ColourViewDisplay(Display):
 
     def plot(self, ax=None):
         """The view with a scale bar; masked pixels are grey."""
-        ax = _map_axes(ax, self.shown.shape)
+        ax = _map_axes(ax, self.shown.shape, self)
         grey = np.round(255 * np.array(_MASKED)).astype(np.uint8)
         ax.imshow(np.where(self.shown[..., None], self.colours, grey), interpolation="nearest")
         ax.set_title(str(self), fontsize=9)
-        _draw_scale_bar(ax, self.shown.shape[1], self.pixel_size, self.unit)
         self.ax_ = ax
         return self
 
@@ -142,7 +139,7 @@ class LabelMapDisplay(Display):
         """The map with a legend (groups and their shares) and a scale bar."""
         from matplotlib.patches import Patch
 
-        ax = _map_axes(ax, self.labels.shape)
+        ax = _map_axes(ax, self.labels.shape, self)
         ax.imshow(self.image(), interpolation="nearest")
         handles = [
             Patch(color=colour, label=f"{name} ({share:.1%})")
@@ -151,7 +148,6 @@ class LabelMapDisplay(Display):
         if (self.labels < 0).any():
             handles.append(Patch(color=_MASKED, label="masked"))
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-        _draw_scale_bar(ax, self.labels.shape[1], self.pixel_size, self.unit)
         self.ax_ = ax
         return self
 
@@ -176,11 +172,10 @@ class UncertaintyDisplay(Display):
         """The map with its colour scale from 0 to 1 - 1/2, beyond which no group holds the majority."""
         import matplotlib
 
-        ax = _map_axes(ax, self.values.shape)
+        ax = _map_axes(ax, self.values.shape, self)
         colours = matplotlib.colormaps["viridis"].with_extremes(bad=_MASKED)
         image = ax.imshow(np.ma.masked_invalid(self.values), cmap=colours, vmin=0, vmax=0.5, interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="uncertainty (1 - largest posterior)", shrink=0.8, extend="max")
-        _draw_scale_bar(ax, self.values.shape[1], self.pixel_size, self.unit)
         self.ax_ = ax
         return self
 

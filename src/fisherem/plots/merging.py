@@ -1,4 +1,4 @@
-"""The merge tree of a fit: which groups would join next, at what fall of the entropy."""
+"""The merge tree of a fit: which groups would be merged first, and the decrease of entropy."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class MergeDisplay(Display):
     order : list of int
         The groups, counted from 0, in an order in which no two lines of the tree cross.
     heights : ndarray of shape (K - 1,)
-        Where each join is drawn: the fall of the entropy so far. Groups that are hardly apart join at the bottom, with
-        a long way to it; well separated ones all join at nearly the same height.
+        Where each join is drawn: the cumulative decrease of entropy. Large steps mean that the merged groups overlap;
+        well separated groups all join at nearly the same height.
     """
 
     tree: MergeTree
@@ -44,7 +44,7 @@ class MergeDisplay(Display):
         return cls(tree, _order(tree), np.cumsum([join.fall for join in tree.joins]))
 
     def plot(self, ax=None):
-        """A dendrogram: the height of a join is the doubt, in nats, that has gone away with it and those before."""
+        """A dendrogram: the height of a join is the cumulative decrease of entropy, in nats."""
         ax = new_axes(ax)
         place: dict[tuple[int, ...], tuple[float, float]] = {(k,): (float(i), 0.0) for i, k in enumerate(self.order)}
         for join, height in zip(self.tree.joins, self.heights, strict=True):
@@ -52,7 +52,7 @@ class MergeDisplay(Display):
             ax.plot([x1, x1, x2, x2], [y1, height, height, y2], color="0.2", lw=1.4)
             place[join.groups] = ((x1 + x2) / 2, float(height))
         ax.set_xticks(range(len(self.order)), [group_name(k) for k in self.order])
-        ax.set_ylabel("fall of the entropy (nats)")
+        ax.set_ylabel("decrease of entropy (nats)")
         self.ax_ = ax
         return self
 

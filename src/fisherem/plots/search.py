@@ -1,4 +1,4 @@
-"""What a ModelSearch has seen: the criterion against K by model, and along the sparsity path."""
+"""Results of a ModelSearch: the criterion against K by model, and along the sparsity path."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class StabilityDisplay(Display):
         ax.set_xlabel("share of the subsamples that select it")
         ax.set_title(
             f"at most {self.bound:.1f} expected false selections at {self.threshold:g}; "
-            f"refits agree {self.agreement:.2f} (ARI)",
+            f"ARI between refits {self.agreement:.2f}",
             fontsize=10,
         )
         ax.legend(frameon=False, loc="lower right")

@@ -1,4 +1,4 @@
-"""Colours, markers and names that the pictures share."""
+"""Colours, markers and names used by all displays."""
 
 from __future__ import annotations
 

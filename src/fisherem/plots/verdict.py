@@ -1,4 +1,4 @@
-"""How a verdict on the number of groups came about: what comes back, and what the likelihood sees."""
+"""The evidence for the number of groups: the agreement of halves, the gain over one group, and the consensus matrix."""
 
 from __future__ import annotations
 
@@ -21,20 +21,27 @@ class VerdictDisplay(Display):
     numbers : ndarray of int
         The numbers of groups that were looked at.
     agreement : ndarray
-        How much the groups of halves of the rows agree (adjusted Rand index); NaN for one group.
-    value : ndarray
-        C on columns without skew, less that of one group; NaN where no partition was usable.
+        How much the groups of halves of the rows agree (adjusted Rand index); NaN where halves were not fitted.
+    gain : ndarray
+        The gain over one group in nats; NaN where no fit was usable or the judge has no opinion.
     chosen : int
         The number that the verdict names.
     headline : str
         The verdict in one sentence.
+    consensus : ndarray or None
+        For rows ordered by group (m x m): the share of the fits to halves that put two rows together, with the chosen
+        number of groups; None for one group.
+    groups : ndarray
+        The groups of these rows (m), counted from 0.
     """
 
     numbers: np.ndarray
     agreement: np.ndarray
-    value: np.ndarray
+    gain: np.ndarray
     chosen: int
     headline: str
+    consensus: np.ndarray | None
+    groups: np.ndarray
 
     @classmethod
     def from_search(cls, search) -> VerdictDisplay:
@@ -44,27 +51,50 @@ class VerdictDisplay(Display):
         if verdict is None:
             raise ValueError("the search chose by a criterion and has given no verdict: see CriterionDisplay")
         evidence = search.evidence_
-        best = [evidence.best(K) for K in evidence.numbers]
-        values = np.array([np.nan if one is None else one.robust for one in best])
-        agreement = search.results_["agreement"].to_numpy(float)
-        reference = values[0] if np.isfinite(values[0]) else 0.0
-        return cls(np.array(evidence.numbers), agreement, values - reference, verdict.n_clusters, verdict.headline)
+        numbers = np.array(evidence.numbers)
+        agreement = np.array([evidence.agreement(K) for K in evidence.numbers])
+        gain = np.array([evidence.gain(K) for K in evidence.numbers])
+        gain[~np.isfinite(gain)] = np.nan
+        consensus, groups = evidence.consensus(verdict.n_clusters) or (None, np.zeros(0, int))
+        return cls(numbers, agreement, gain, verdict.n_clusters, verdict.headline, consensus, groups)
 
     def plot(self, figure=None):
-        """Two panels over the number of groups: what comes back on halves of the rows, and C; the chosen one marked."""
+        """Agreement of halves and gain against the number of groups, with the choice; beside them the consensus matrix.
+
+        Dark squares along the diagonal are groups that fits to halves of the rows find again; grey between two squares
+        means that some fits put these groups together.
+        """
         import matplotlib.pyplot as plt
 
-        figure = figure or plt.figure(figsize=(7, 6), layout="constrained")
-        top, bottom = figure.subplots(2, sharex=True)
+        matrix = self.consensus is not None
+        figure = figure or plt.figure(figsize=(11 if matrix else 7, 6), layout="constrained")
+        grid = figure.add_gridspec(2, 2 if matrix else 1)
+        top = figure.add_subplot(grid[0, 0])
+        bottom = figure.add_subplot(grid[1, 0], sharex=top)
         for ax, values, label in (
-            (top, self.agreement, "halves of the rows agree\n(adjusted Rand index)"),
-            (bottom, self.value, "C on columns without skew,\nless that of one group (nats)"),
+            (top, self.agreement, "agreement of halves\n(adjusted Rand index)"),
+            (bottom, self.gain, "gain over one group (nats)"),
         ):
             ax.plot(self.numbers, values, "o-", color=PALETTE[0], ms=5, lw=1.2)
             ax.axvline(self.chosen, color=PALETTE[1], lw=1, ls=":")
             ax.set_ylabel(label)
+        bottom.axhline(0, color="0.7", lw=0.8)
         bottom.set_xticks(self.numbers)
         bottom.set_xlabel("number of groups K")
-        top.set_title(self.headline, fontsize=10, wrap=True)
-        self.figure_, self.axes_ = figure, np.array([top, bottom])
+        self.axes_ = np.array([top, bottom])
+        if matrix:
+            self._draw_consensus(figure, figure.add_subplot(grid[:, 1]))
+        figure.suptitle(self.headline, fontsize=10, wrap=True)
+        self.figure_ = figure
         return self
+
+    def _draw_consensus(self, figure, ax) -> None:
+        picture = ax.imshow(self.consensus, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+        for border in np.flatnonzero(np.diff(self.groups)) + 0.5:
+            ax.axhline(border, color=PALETTE[1], lw=0.8)
+            ax.axvline(border, color=PALETTE[1], lw=0.8)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.set_xlabel(f"rows, ordered by the {self.chosen} groups")
+        figure.colorbar(picture, ax=ax, shrink=0.6, label="share of fits to halves that put two rows together")
+        self.axes_ = np.append(self.axes_, ax)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,13 +26,10 @@ from ..core.data.problem import Problem
 from ..core.data.scatter import Scatter
 from ..core.dlm.ridge_and_axes import Groups
 from ..core.missing.completion import complete_with
-from ..core.starts.partitions import distinct_rows
 from ..model.criteria import CRITERIA, Criterion
-from ..rows.base import Rows
-from .scores import spacing_floors
-from .thresholds import THRESHOLDS
+from .columns import columns_of
 
-__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios", "value_floors"]
+__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
 
 # Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
 # each other.
@@ -48,7 +44,7 @@ class Partition:
     H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
     sizes: np.ndarray  # n_k (K)
     constant: np.ndarray  # bool p: columns without variation
-    floors: np.ndarray  # p: `value_floors`
+    floors: np.ndarray  # p: what the spacing of values adds to the variances (`columns`)
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Partition:
@@ -59,7 +55,7 @@ class Partition:
             states = problem.start_states(posteriors.T, len(posteriors))
         groups = Groups.of(problem, states)
         H = problem.scatter.to_variables(groups.between(problem).H)
-        return cls(problem.scatter, H, groups.weights, problem.constant, value_floors(problem))
+        return cls(problem.scatter, H, groups.weights, problem.constant, columns_of(problem).floors)
 
     @classmethod
     def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:
@@ -103,29 +99,6 @@ class Judged:
 
     value: float
     rank: int
-
-
-# Rows that the spacing of a column's values is seen on.
-_FLOOR_ROWS = 1000
-_FLOORS: WeakKeyDictionary[Rows, np.ndarray] = WeakKeyDictionary()
-
-
-def value_floors(problem: Problem) -> np.ndarray:
-    """What the spacing of their values adds to the variances of the columns, as a share of them (p).
-
-    0 for columns of many values. Without it a yes/no column with one value in a group would explain that group without
-    end. Rows that are not in memory are not asked.
-    """
-    given = problem.given
-    if given not in _FLOORS:
-        floors = np.zeros(given.p)
-        if given.portable:
-            # equal rows count once, so that weights and repetitions mean the same
-            rows = np.sort(distinct_rows(given, given.weights)[0])
-            some = rows[np.unique(np.linspace(0, len(rows) - 1, _FLOOR_ROWS).astype(int))]
-            floors = spacing_floors(np.asarray(given.take(some), float))
-        _FLOORS[given] = np.where(floors > THRESHOLDS.few_valued, floors, 0.0)
-    return _FLOORS[given]
 
 
 def price(n: float, p: int, rank: int, m: int) -> float:

@@ -18,22 +18,22 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._utils.agreement import adjusted_rand
+from .._utils.wording import group_name
 from ..core.data.problem import Problem, prepare
 from ..core.dlm.family import DLMFamily, Means, Subset
 from ..core.engine.family import Phase
-from ..core.engine.loop import Fit
-from ..core.engine.multistart import FitError, Specification, best_of, continue_from
+from ..core.engine.loop import Fit, Stop, StopKind
+from ..core.engine.multistart import FitError, Specification, best_of, continue_from, starting_points
 from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
-from .alternation import Candidate, Wanted, alternate, fit_subset
+from .alternation import Candidate, Wanted, fit_subset
 from .decisions import Decision
-from .judge import Gain, Judge
+from .groups import Groups, Kind, best_groups, margin
+from .judge import Judge, least_rows
 from .latent_model import fit_latent
 from .missing import fit_exact
-from .model import Chosen, fit_best, sample_problem
-from .noise import fit_with_factors, with_factors
-from .starts import candidates as other_partitions
-from .starts import same_partition
+from .model import Chosen, few_rows, fit_best, sample_problem
+from .noise import fit_with_factors, wanted_factors, with_factors
 from .thresholds import THRESHOLDS
 from .variables import Selection, variables_for
 
@@ -55,7 +55,7 @@ def default_fit(problem: Problem, spec: Specification[DLMFamily], estimator) -> 
     chosen = _decided(problem, spec, estimator)
     if problem.gaps is None:
         return problem, chosen
-    own = fit_exact(problem, spec, chosen, estimator.noise_factors)
+    own = fit_exact(problem, spec, chosen, wanted_factors(problem, estimator.noise_factors))
     return _or_by_neighbours(problem, spec, estimator, own)
 
 
@@ -70,7 +70,9 @@ def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Cho
         found = _on_these(small, spec, estimator, neighbours=problem.prior is not None)
         chosen = _on_all(problem, small, spec, found)
     except FitError:  # the sample lacks what the rows have
-        return with_factors(problem, spec, _dense(problem, spec, estimator.model), estimator.noise_factors)
+        return with_factors(
+            problem, spec, _dense(problem, spec, estimator.model), wanted_factors(problem, estimator.noise_factors)
+        )
     text = f"a sample of {small.rows.n:,} of {problem.rows.n:,} rows"
     rows = Decision("rows", text, "", "large data: what the sample says is fitted to all rows")
     return replace(chosen, decisions=[rows, *chosen.decisions])
@@ -80,20 +82,35 @@ def _on_these(problem: Problem, spec: Specification[DLMFamily], estimator, neigh
     """Groups, model, variables and noise, in turn; `neighbours`: a prior over the rows will make up for the start."""
     family = spec.family
     dense_spec = replace(spec, family=family.dense())
-    # any other start than k-means was asked for; a prior over the rows makes up for a poor one
-    open_start = spec.first_start and spec.n_clusters > 1 and problem.prior is None and not neighbours
+    # another start than k-means, or one start alone, was asked for; a prior over the rows makes up for a poor one
+    only_start = problem.prior is not None or neighbours or spec.n_init == 1
+    open_start = spec.first_start and spec.n_clusters > 1 and not only_start
     if family.means is Means.FULL or spec.n_clusters == 1 or family.starts_cold:
         chosen = _dense(problem, dense_spec if family.chooses_variables else spec, estimator.model)
     else:
-        chosen = _dense(problem, dense_spec, estimator.model)
-        groups = _labels(problem, chosen.fit)
-        if open_start and chosen.fit.whole:
-            chosen, groups = _from_best_start(problem, dense_spec, estimator.model, chosen)
+        if open_start:
+            chosen, groups = _from_best_start(problem, dense_spec, estimator)
+        else:
+            chosen = _dense(problem, dense_spec, estimator.model)
+            groups = _labels(problem, chosen.fit)
         if family.chooses_variables:
             chosen = _with_variables(problem, dense_spec, estimator.model, chosen, groups)
         elif family.sparse is not None:
             chosen = _with_shares(problem, spec, chosen)
-    return with_factors(problem, spec, chosen, estimator.noise_factors)
+    chosen = with_factors(problem, spec, chosen, wanted_factors(problem, estimator.noise_factors))
+    return _naming_small_groups(problem, chosen, estimator.min_size)
+
+
+def _naming_small_groups(problem: Problem, chosen: Chosen, min_size: float | str) -> Chosen:
+    """Groups that are too small to be more than outlying rows, as a decision of the record."""
+    weights = np.ones(problem.rows.n) if problem.rows.weights is None else problem.rows.weights
+    sizes = np.bincount(_labels(problem, chosen.fit), weights, len(chosen.fit.solution.density.proportions))
+    least = least_rows(min_size, problem.weight)
+    small = [f"{group_name(k)} ({sizes[k]:,.0f} rows)" for k in np.flatnonzero(sizes < least).tolist()]
+    if not small or len(sizes) == 1:
+        return chosen
+    reason = f"fewer than {least:,.0f} rows: they may be outliers (min_size)"
+    return _said(chosen, Decision("small groups", ", ".join(small), "", reason))
 
 
 def _dense(problem: Problem, spec: Specification[DLMFamily], model) -> Chosen:
@@ -110,76 +127,69 @@ def _labels(problem: Problem, fit: Fit) -> np.ndarray:
     return problem.rows.gather(fit.states, "labels")
 
 
-def _from_best_start(
-    problem: Problem, spec: Specification[DLMFamily], model, first: Chosen
-) -> tuple[Chosen, np.ndarray]:
-    """(a fit, the groups it was made for): those of k-means, unless another start leads to groups that gain more."""
+def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator) -> tuple[Chosen, np.ndarray]:
+    """(the fit on all variables, the groups that it began with)."""
     rng = check_random_state(spec.random_state if isinstance(spec.random_state, (int, np.integer)) else 0)
-    here = _in_memory(problem)
-    judge = Judge(here, spec.n_clusters, rng)
-    labels = _labels(problem, first.fit)
-    own, name = judge.gain(labels), "k-means on the columns"
-    clear = THRESHOLDS.clear_gain * np.log(spec.n_clusters)
-    if not judge.wide and own.per_row > clear:
-        reason = f"its groups gain {own.per_row:.2f} nats per row over one group: more than {clear:.2f} is clear"
-        return _said(first, Decision("start", name, "", reason)), labels
-    found: list[tuple[str, np.ndarray, Gain]] = []
+    start = _start_labels(problem, spec)
+    given = replace(spec, init=start, first_start=False)
+    try:
+        first = _dense(problem, given, estimator.model)
+    except FitError:  # the best partition of k-means leads nowhere, others may
+        first = _dense(problem, spec, estimator.model)
+        start = _labels(problem, first.fit)
+    numbers, here = few_rows(problem, rng)
+    judge = Judge(here)
     with here.rows.threads():
-        for other, moved in other_partitions(here, spec, labels, rng):
-            if not same_partition(moved, [labels, *(one[1] for one in found)], _SAME):
-                found.append((other, moved, judge.gain(moved)))
-    gains = {name: own} | {other: gain for other, _, gain in found}
-    tried = ", ".join(f"{other} {gain.per_row:+.2f}" for other, gain in gains.items())
-    tried = f"{tried} (gain over one group in nats per row)"
-    worth = [one for one in found if _clearly_more(one[2], own, spec.n_clusters)]
-    if not worth:
-        reason = "no other start leads to groups that clearly gain more"
-        return _said(first, Decision("start", name, tried, reason)), labels
-    name, groups, gain = max(worth, key=lambda one: one[2].value)
-    with here.rows.threads():
-        few = alternate(here, spec, groups, spec.n_clusters - 1)
-    # the fewest variables make cleaner groups than all that differ, where the judge sees no less in them
-    if few is not None and (fewer := judge.gain(few.labels)).value > gain.value - _margin(gain, spec.n_clusters):
-        groups, gain = few.labels, fewer
-    fit = _from_groups(problem, spec, model, groups, judge, gain)
-    reason = "its groups gain most over one group"
-    return _said(fit or first, Decision("start", name, tried, reason)), groups
-
-
-def _in_memory(problem: Problem) -> Problem:
-    """The same rows in memory, where those of a file or a cluster are few enough to be looked at many times."""
-    rows = problem.rows
-    if rows.portable or is_large(problem):
-        return problem
-    share = problem.scatter.ridge / problem.scatter.mean_variance
-    return prepare(rows.take(np.arange(rows.n)) - rows.centre, rows.weights, ridge=share)
+        ends = _labels(problem, first.fit)[numbers]
+        groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
+    if groups.kind is Kind.ANCHOR:
+        return _said(first, decision), _labels(problem, first.fit)
+    chosen = _from_groups(here, spec, estimator.model, groups, judge)
+    if chosen is not None and len(numbers) < problem.rows.n:
+        try:
+            chosen = _on_all(problem, here, spec, chosen)
+        except FitError:  # the sample lacks what the rows have
+            chosen = None
+    if chosen is None:
+        return _said(first, decision), _labels(problem, first.fit)
+    return _said(chosen, decision), groups.labels if here is problem else _labels(problem, chosen.fit)
 
 
 def _from_groups(
-    problem: Problem, spec: Specification[DLMFamily], model, groups: np.ndarray, judge: Judge, gain: Gain
+    problem: Problem, spec: Specification[DLMFamily], model, groups: Groups, judge: Judge
 ) -> Chosen | None:
-    """The fit to all variables from given groups; where it would leave them for worse ones, after one iteration."""
-    given = replace(spec, init=groups, first_start=False)
-    fits = []
-    for most in (spec.settings.max_iter, 1):
+    """The fit on all variables from given groups, or None.
+
+    It does not end at groups that gain less than those it began with: then it ends after one iteration.
+    """
+    least = groups.gain.value - margin(groups.gain, spec.n_clusters)
+    for most in (spec.settings.max_iter, 1) if np.isfinite(groups.gain.value) else (1,):
+        given = replace(spec, init=groups.labels, first_start=False, settings=replace(spec.settings, max_iter=most))
         try:
-            fits.append(_dense(problem, replace(given, settings=replace(given.settings, max_iter=most)), model))
+            chosen = _dense(problem, given, model)
         except FitError:
             continue
-        if judge.gain(_labels(problem, fits[-1].fit)).value > gain.value - _margin(gain, spec.n_clusters):
-            break
-    return fits[-1] if fits else None
+        labels = _labels(problem, chosen.fit)
+        if most == 1:
+            return replace(chosen, fit=_kept(chosen.fit), moved=False)
+        if len(np.unique(labels)) == spec.n_clusters and judge.gain(labels, own=groups.own).value >= least:
+            return chosen
+    return None
 
 
-def _margin(gain: Gain, n_clusters: int) -> float:
-    """What other groups must gain more, in nats: a twentieth of a large gain, too, as wide tables have."""
-    return THRESHOLDS.margin * max(np.log(n_clusters) * gain.rows, gain.value)
+def _kept(fit: Fit) -> Fit:
+    """A fit of one iteration as a result: what follows it would be worse."""
+    if not fit.whole:
+        return fit
+    return replace(fit, stop=Stop(StopKind.CONVERGED, "groups kept"))
 
 
-def _clearly_more(other: Gain, own: Gain, n_clusters: int) -> bool:
-    """Whether groups gain enough more than those of k-means, and are not outlying rows that these did not set apart."""
-    outliers = other.has_small_groups and other.smallest < own.smallest
-    return not outliers and other.value > max(own.value, 0.0) + _margin(own, n_clusters)
+def _start_labels(problem: Problem, spec: Specification[DLMFamily]) -> np.ndarray:
+    """The best partition of k-means (n labels)."""
+    start = starting_points(problem, spec)[0]
+    if isinstance(start, np.ndarray):
+        return start
+    return problem.rows.gather(problem.start_states(start, spec.n_clusters), "posteriors").argmax(axis=0)
 
 
 def _said(chosen: Chosen, decision: Decision) -> Chosen:
@@ -250,9 +260,11 @@ def _on_all(problem: Problem, small: Problem, spec: Specification[DLMFamily], fo
     if family.chooses_variables:
         support = np.flatnonzero(~problem.constant if axes.sparse is None else axes.sparse.any(axis=1))
         phases = (Phase("sparse", replace(family, sparse=None, subset=Subset(support))),)
+    settings = spec.settings if found.moved else replace(spec.settings, max_iter=1)
     with problem.rows.threads():
         for phase in phases:
-            fit = continue_from(problem, fit, spec, phase)
+            fit = continue_from(problem, fit, replace(spec, settings=settings), phase)
+    fit = fit if found.moved else _kept(fit)
     if not fit.whole:
         raise FitError(f"the groups of a sample of the rows are not those of all: {fit.stop}")
     chosen = replace(found, fit=fit)
@@ -279,15 +291,17 @@ def _or_by_neighbours(
         if adjusted_rand(start, labels) > _SAME:
             return own
         again = replace(spec, init=start, first_start=False)
-        other = fit_exact(problem, again, _decided(problem, again, estimator), estimator.noise_factors)
+        other = fit_exact(
+            problem, again, _decided(problem, again, estimator), wanted_factors(problem, estimator.noise_factors)
+        )
     except FitError:
         return own
     moved = _labels(other[0], other[1].fit)
     if not other[1].fit.whole or adjusted_rand(moved, labels) > _SAME:
         return own
-    judge = Judge(problem, K, check_random_state(0))
+    judge = Judge(problem)
     gains = judge.gain(labels), judge.gain(moved)
-    better = gains[1].value > gains[0].value + _margin(gains[0], K)
+    better = gains[1].value > gains[0].value + margin(gains[0], K)
     tried = (
         f"completed by the model {gains[0].per_row:+.2f}, by nearest neighbours {gains[1].per_row:+.2f} nats per row"
     )

@@ -17,25 +17,26 @@ of one number of groups. It does not say how many there are: more groups follow 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..core.data.problem import Problem
-from ..core.starts.partitions import distinct_rows, rows_at
-from .criterion import Partition, judge, price, value_floors
+from .columns import columns_of
+from .criterion import Partition, judge, price
 from .forward_backward import Selector, select
-from .scores import Scores, moments
+from .scores import Scores, standardised
 from .thresholds import THRESHOLDS
 
-__all__ = ["Gain", "Judge", "mixture_gain"]
+__all__ = ["Gain", "Judge", "least_rows", "mixture_gain"]
 
-# Rows that the gain is seen on: its error is then a few nats, and what decides is hundreds.
-_ROWS = 800
 # Iterations of the mixture from the partition: the likelihood has settled to a nat by then.
 _ITERATIONS = 3
 # Iterations end when the likelihood rises by less than this, in nats.
 _SETTLED = 0.1
 _TINY = 1e-9
+# Iterations of groups with covariances of their own, and the rows that each of their parameters needs.
+_OWN_ITERATIONS, _OWN_ROWS = 30, 3.0
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,16 @@ class Gain:
         """In nats per row."""
         return self.value / self.rows
 
-    @property
-    def has_small_groups(self) -> bool:
-        """Whether a group is too small to be more than outlying rows."""
-        return self.smallest < max(THRESHOLDS.small_rows, THRESHOLDS.small_share * self.rows)
+    def has_outliers(self, min_size: float | str) -> bool:
+        """Whether a group is too small to be more than outlying rows: `min_size` rows, or a share of them."""
+        return self.smallest < least_rows(min_size, self.rows)
+
+
+def least_rows(min_size: float | str, rows: float) -> float:
+    """Rows that a group must have: a number, a share below 1, or "auto" for both thresholds, whichever is more."""
+    if isinstance(min_size, str):
+        return max(THRESHOLDS.small_rows, THRESHOLDS.small_share * rows)
+    return min_size if min_size >= 1 else min_size * rows
 
 
 @dataclass(frozen=True)
@@ -76,51 +83,67 @@ class _Mixture:
 
 
 class Judge:
-    """Gains of partitions of one data set."""
+    """Gains of partitions of one data set in memory, whose rows are few enough to be looked at many times."""
 
-    def __init__(self, problem: Problem, n_clusters: int, rng: np.random.RandomState):
-        self.problem, self.n_clusters = problem, n_clusters
+    def __init__(self, problem: Problem):
+        self.problem = problem
         self.wide = problem.p >= THRESHOLDS.columns_per_row * problem.weight
-        given = problem.given
-        chosen, weights, _ = distinct_rows(given, given.weights)
-        if len(chosen) > _ROWS:  # equal rows count once here, so that weights and repetitions mean the same
-            kept = np.sort(rng.choice(len(chosen), _ROWS, replace=False))
-            chosen, weights = chosen[kept], weights[kept] * (weights.sum() / weights[kept].sum())  # for all rows
-        self.rows, self.weights = chosen, weights
-        self._values = rows_at(given, chosen)
-        self._floors = value_floors(problem)
-        self._scores: dict[int, _Column] = {}
+        given, columns = problem.given, columns_of(problem)
+        self.weights = np.ones(given.n) if given.weights is None else given.weights
+        self._values, self.floors = given.everything(), columns.floors
+        # a Gaussian group follows a frequent value without end: such columns make groups, but say nothing about them
+        self._mute = problem.constant | columns.spiked
+        self._scores: dict[int, np.ndarray] = {}
 
-    def gain(self, labels: np.ndarray) -> Gain:
-        """The gain of labels 0 ... K-1 of all rows (n)."""
-        K, here = self.n_clusters, labels[self.rows]
-        total, smallest = float(self.weights.sum()), float(np.bincount(here, self.weights, K).min())
-        partition = Partition.of_labels(self.problem, labels, K)
+    def gain(self, labels: np.ndarray, *, own: bool = False) -> Gain:
+        """The gain of labels of all rows (n); `own`: of groups with covariances of their own where they have one."""
+        labels = np.unique(labels, return_inverse=True)[1]
+        K = int(labels.max()) + 1
+        total, smallest = float(self.weights.sum()), float(np.bincount(labels, self.weights, K).min())
         nothing = Gain(-np.inf, total, np.zeros(0, int), smallest)
-        if (partition.sizes <= 0).any() or len(np.unique(here)) < K:
+        if K == 1 or smallest <= 0 or self._mute.all():
             return nothing
+        partition = Partition.of_labels(self.problem, labels, K)
+        partition = replace(partition, constant=partition.constant | self._mute)
         if self.wide:
             return _in_all_variables(partition, total, smallest)
         support = select(partition, np.zeros(0, int), K - 1)
         if not len(support):
             return nothing
         rank = judge(partition, support).rank
-        scores = self._columns(self._values, support)
-        mixture, gained = _best_mixture(scores, here, self.weights, {rank, K - 1}, self._floors[support])
+        scores = self._columns(support)
+        mixture, gained = _best_mixture(scores, labels, self.weights, {rank, K - 1}, self.floors[support])
         # price() holds BIC's part, which the mixture has paid already, and that of choosing among p variables
         n, p = total, self.problem.p
         chosen = sum(price(n, p, rank, m) - rank / 2 * np.log(n) for m in range(len(support)))
+        shaped = own_shapes(scores, labels, self.weights, self.floors[support]) if own else None
+        if shaped is not None and shaped[1] > gained:
+            return Gain(shaped[1] - chosen, total, support, smallest)
         return Gain(gained - chosen, total, support, smallest, mixture)
 
-    def _columns(self, values: np.ndarray, support: np.ndarray) -> np.ndarray:
-        """The standardised scores of some columns (indices) of rows; each is fitted once."""
+    def in_own_shapes(self, labels: np.ndarray, support: np.ndarray) -> np.ndarray | None:
+        """Labels (n) of Gaussian groups with covariances of their own on some columns, by EM from labels.
+
+        None where a group has too few rows for a covariance of all columns: among many columns there are always some
+        on which groups of outlying rows gain most.
+        """
+        if np.bincount(labels, self.weights).min() < _own_rows(self.problem.p):
+            return None
+        found = own_shapes(self._columns(support), labels, self.weights, self.floors[support], _OWN_ITERATIONS)
+        return None if found is None else found[0]
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """The standardised scores of all columns (n x p)."""
+        return self._columns(np.arange(self.problem.p))
+
+    def _columns(self, support: np.ndarray) -> np.ndarray:
+        """The standardised scores of some columns (indices); each is fitted once."""
         if len(new := [j for j in support.tolist() if j not in self._scores]):
             columns = np.asarray(self._values[:, new], float)
-            scores = Scores.of(columns, self.weights, self._floors[new])
-            mean, variance = moments(scores.transform(columns), self.weights)
-            deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
-            self._scores |= {j: _Column(scores.only([i]), mean[i], deviation[i]) for i, j in enumerate(new)}
-        return np.stack([self._scores[j](values[:, [j]]) for j in support.tolist()], axis=1)
+            scores = standardised(Scores.of(columns, self.weights, self.floors[new]).transform(columns), self.weights)
+            self._scores |= {j: scores[:, i] for i, j in enumerate(new)}
+        return np.stack([self._scores[j] for j in support.tolist()], axis=1)
 
 
 def _in_all_variables(partition: Partition, rows: float, smallest: float) -> Gain:
@@ -129,18 +152,6 @@ def _in_all_variables(partition: Partition, rows: float, smallest: float) -> Gai
     beyond = Selector(partition, np.eye(K)).alone - (K - 1) / 2 * np.log(n) - np.log(p)
     support = np.flatnonzero(beyond > 0)
     return Gain(float(beyond[support].sum()), rows, support, smallest)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """How one column becomes its standardised scores."""
-
-    scores: Scores
-    mean: float
-    deviation: float
-
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        return (self.scores.transform(np.asarray(values, float))[:, 0] - self.mean) / self.deviation
 
 
 def mixture_gain(
@@ -210,3 +221,45 @@ def _mixture(Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarr
             break
     assert best is not None
     return best
+
+
+def _own_rows(m: int) -> float:
+    """Rows that a group needs for a mean and a covariance of m columns."""
+    return _OWN_ROWS * m * (m + 3) / 2
+
+
+def own_shapes(
+    values: np.ndarray, labels: np.ndarray, weights: np.ndarray, floors: np.ndarray, iterations: int = _ITERATIONS
+) -> tuple[np.ndarray, float] | None:
+    """(labels (n), gain less BIC's price) of Gaussian groups with covariances of their own, by EM from labels.
+
+    None if a group has too few rows for a covariance (m x m) of its own.
+    """
+    n, m, K = weights.sum(), values.shape[1], int(labels.max()) + 1
+    Z = values - (weights @ values) / n
+    T = (Z.T * weights) @ Z / n + np.diag(_TINY + floors)
+    inverse, half = _whitener(T)
+    one = -n * half - 0.5 * float(weights @ ((Z @ inverse.T) ** 2).sum(axis=1))
+    P = (labels[:, None] == np.arange(K)).astype(float)
+    value = -np.inf
+    for _ in range(iterations):
+        sizes = weights @ P
+        if sizes.min() < _own_rows(m):
+            return None
+        logs = np.empty((len(Z), K))
+        for k in range(K):
+            w = weights * P[:, k]
+            mean = w @ Z / sizes[k]
+            D = Z - mean
+            # a weak prior of one row with the common covariance keeps groups from following few rows
+            inverse, half = _whitener(((D.T * w) @ D + T) / (sizes[k] + 1) + np.diag(_TINY + floors))
+            logs[:, k] = np.log(sizes[k] / n) - half - 0.5 * ((D @ inverse.T) ** 2).sum(axis=1)
+        top = logs.max(axis=1, keepdims=True)
+        P = np.exp(logs - top)
+        total = P.sum(axis=1)
+        P /= total[:, None]
+        before, value = value, float(weights @ (top[:, 0] + np.log(total)))
+        if value - before < _SETTLED:
+            break
+    parameters = (K - 1) * (m + m * (m + 1) / 2 + 1)
+    return logs.argmax(axis=1), value - one - np.log(n) / 2 * parameters

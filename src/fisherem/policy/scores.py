@@ -15,9 +15,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.special import ndtri
 
+from .columns import spacing_floors
 from .thresholds import THRESHOLDS
 
-__all__ = ["Scores", "moments", "spacing_floors", "standardised"]
+__all__ = ["Scores", "moments", "standardised"]
 
 # Quantiles that stand for the rows of a column: more of them change no parameter by more than its standard error.
 _QUANTILES = 200
@@ -29,24 +30,6 @@ _MOST_SKEW, _MOST_TAIL = 4.0, 1.6
 _STEPS = 10
 # Arguments of sinh beyond this would overflow when squared.
 _FARTHEST = 300.0
-
-
-def spacing_floors(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The variance that rounding to the values of a column implies, as a share of the column's variance (p).
-
-    It is the squared spacing of neighbouring values over 12: 1/3 for a yes/no column, 0 where most rows have a value of
-    their own. A variance within a group cannot be known to be smaller.
-    """
-    counting = values if weights is None else values[weights > 0]
-    variances = counting.var(axis=0) if weights is None else moments(values, weights)[1]
-    ordered = np.sort(counting, axis=0)
-    floors = np.zeros(values.shape[1])
-    for j in range(values.shape[1]):
-        gaps = np.diff(ordered[:, j])
-        gaps = gaps[gaps > 0]
-        if 0 < len(gaps) < len(ordered) / 2 and variances[j] > 0:
-            floors[j] = min(np.median(gaps) ** 2 / 12 / variances[j], 1 / 3)
-    return floors
 
 
 def standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -76,7 +59,7 @@ class Scores:
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None, floors: np.ndarray | None = None) -> Scores:
         """Of the columns of rows (n x p); `floors` are their `spacing_floors`, where they are known."""
-        floors = spacing_floors(values, weights) if floors is None else floors
+        floors = spacing_floors(values) if floors is None else floors
         quantiles, total = _quantiles(values, weights)
         low, middle, high = (quantiles[int(share * len(quantiles))] for share in (0.1, 0.5, 0.9))
         spread = (high - low) / 2.5631  # of a normal column, this is its standard deviation

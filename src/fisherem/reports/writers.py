@@ -1,7 +1,7 @@
 """The files that a fit of the command line leaves in its folder: the register `WRITERS`, by file name.
 
-A writer takes a `Finished` fit and the path to write to. One that has nothing to say about this fit writes nothing:
-only a search has results.csv.
+A writer takes a `Finished` fit and the path to write to. Writers may skip a fit: results.csv exists only
+after a search.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from .._utils.atomic import output_folder
 from .._utils.register import Register
+from .._utils.spreadsheets import write_csv
 from ..persistence import save
 from .page.table import report
 from .words.summary import criteria_table, labels_table, variables_table
@@ -25,7 +26,7 @@ __all__ = ["WRITERS", "Finished", "write_all"]
 
 @dataclass(frozen=True)
 class Finished:
-    """What there is to write about."""
+    """A finished fit and what belongs to it."""
 
     fitted: Any  # the estimator or the ModelSearch
     model: Any  # the estimator, of a search the best one
@@ -44,21 +45,19 @@ def _labels(done: Finished, path: Path) -> None:
     labels = labels_table(done.model, done.X, done.table.ids)
     if done.stability is not None:
         labels["came_back"] = done.stability.row_frequencies
-    labels.to_csv(path, index=False)
+    write_csv(labels, path)
 
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
-    X = done.X
-    _with_frequencies(
-        variables_table(done.model, X.columns if hasattr(X, "columns") else X.names), done, "selected"
-    ).to_csv(path, index=False)
+    names = done.X.columns if hasattr(done.X, "columns") else done.X.names
+    write_csv(_with_frequencies(variables_table(done.model, names), done, "selected"), path)
 
 
 @WRITERS.add("roles.csv")
 def _roles(done: Finished, path: Path) -> None:
     if hasattr(done.model, "roles_"):
-        _with_frequencies(done.model.roles_, done, "role").to_csv(path, index=False)
+        write_csv(_with_frequencies(done.model.roles_, done, "role"), path)
 
 
 def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.DataFrame:
@@ -72,13 +71,13 @@ def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.Dat
 
 @WRITERS.add("criteria.csv")
 def _criteria(done: Finished, path: Path) -> None:
-    criteria_table(done.model).to_csv(path, index=False)
+    write_csv(criteria_table(done.model), path)
 
 
 @WRITERS.add("results.csv")
 def _results(done: Finished, path: Path) -> None:
     if done.fitted is not done.model:
-        done.fitted.results_.to_csv(path, index=False)
+        write_csv(done.fitted.results_, path)
 
 
 @WRITERS.add("model.skops")

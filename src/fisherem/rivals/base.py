@@ -1,4 +1,4 @@
-"""What the rivals share: parameter checks, the selected columns as a transformer, a warning about constant columns."""
+"""Base class and helpers of the rivals: parameter checks, selection of columns, a warning about constant columns."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardi
 
 # Values within 2^-100 ... 2^100 of each other have squares, and products of those, that a double holds.
 _MOST_EXPONENT = 100
-# Rows farther away than this tell no more than rows that are just as far, and their squares fit.
+# Rows farther away than this are moved to this distance, where their squares are finite: it does not change the result.
 _REACH_EXPONENT = 400
 
 
 def on_one_blas_thread(fit):
-    """Decorator of a `fit` method: it runs with BLAS on one thread.
+    """Decorator that runs a `fit` method with one BLAS thread.
 
-    The rivals compute many small products. Threads that share one of them mostly wait for each other, and the busier
-    the machine, the longer (one sparse k-means on usps358 with eight other processes: 0.6 s with one thread, 7 s with
-    two). Further cores are used by processes, over permutations and candidates.
+    The rivals compute many small products, for which several threads are slower, above all on a busy machine (a sparse
+    k-means on usps358 with eight other processes: 0.6 s with one thread, 7 s with two). Other cores are used by worker
+    processes, for permutations and candidates.
     """
 
     @wraps(fit)
@@ -41,13 +41,13 @@ def on_one_blas_thread(fit):
 
 
 def is_constant(X: np.ndarray) -> np.ndarray:
-    """Which columns of X (n x p) have values that differ by no more than rounding: (p,) bool."""
+    """Which columns of X (n x p) are constant up to rounding: (p,) bool."""
     spread = np.ptp(X, axis=0)
     return spread <= 1e-12 * np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)
 
 
 def unit_of(X: np.ndarray) -> float:
-    """The power of two to divide X (n x p) by so that squares neither overflow nor vanish: 1 for usual numbers."""
+    """The power of two to divide X (n x p) by so that squares neither overflow nor underflow; 1 for usual values."""
     spread = float(np.ptp(X * 0.5, axis=0).max())  # halves: the difference of two large values must not overflow
     exponent = int(np.frexp(spread)[1])
     return 1.0 if spread == 0 or abs(exponent) <= _MOST_EXPONENT else float(np.ldexp(1.0, exponent))
@@ -96,7 +96,7 @@ class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
 
     @property
     def _unit(self) -> float:
-        return getattr(self, "unit_", 1.0)  # files of earlier versions have none
+        return getattr(self, "unit_", 1.0)  # missing in files of earlier versions
 
     def _constant_columns(self, X: np.ndarray) -> np.ndarray:
         """Which columns are constant ((p,) bool), named in a warning; an error if all are."""
@@ -106,5 +106,5 @@ class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
             shown = listed(column_name(int(j)) if names is None else names[j] for j in np.flatnonzero(constant))
             warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=3)
         if constant.all():
-            raise ValueError("every column of X is constant: there is nothing to cluster")
+            raise ValueError("every column of X is constant: no clustering is possible")
         return constant

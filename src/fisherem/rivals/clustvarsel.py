@@ -34,7 +34,7 @@ def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
 
 
 class MixtureSelector(SelectingClusterer):
-    """What Clustvarsel and Selvarclust share: checks, the search's state, and the use of the final mixture."""
+    """Base class of Clustvarsel and Selvarclust: checks, the state of the search, prediction by the final mixture."""
 
     def __init__(self, n_clusters, models, max_iter, tol, max_steps, random_state, n_jobs):
         self.n_clusters = n_clusters
@@ -46,7 +46,7 @@ class MixtureSelector(SelectingClusterer):
         self.n_jobs = n_jobs
 
     def _search(self, X) -> Search:
-        """The state of a search over the table X, before its first step; the shared parameters are checked first."""
+        """Check the shared parameters and return the initial state of a search over the table X."""
         self._check_limits()
         check_number("max_steps", self.max_steps, integer=True, least=1)
         shapes = resolve_shapes(self.models)
@@ -57,7 +57,7 @@ class MixtureSelector(SelectingClusterer):
         return Search(subsets, Regressions(table), candidates, self.max_steps)
 
     def _adopt(self, search: Search, strategy) -> None:
-        """Run the search and copy what it found; with one group there is nothing to search for."""
+        """Run the search (unless there is one group only) and set the fitted attributes."""
         if search.subsets.family.n_clusters != (1,):
             strategy(search)
         p = self.n_features_in_
@@ -66,7 +66,7 @@ class MixtureSelector(SelectingClusterer):
         assert mixture.means is not None
         self.support_ = np.isin(np.arange(p), chosen)
         self._shift = search.subsets.centre[chosen]
-        self._shifted_means = mixture.means  # plain arrays only: model files hold no types of ours but estimators
+        self._shifted_means = mixture.means  # plain arrays: model files may hold no other types
         self.labels_ = mixture.labels
         self.n_clusters_ = len(mixture.means)
         self.model_ = mixture.shape
@@ -84,7 +84,7 @@ class MixtureSelector(SelectingClusterer):
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     def _log_jacobian(self, n: int, m: int) -> float:
-        """What dividing n rows of m variables by the unit adds to their log-likelihood."""
+        """The change of the log-likelihood of n rows of m variables when they are divided by the unit."""
         return n * m * float(np.log(self._unit))
 
     def _joint(self, X) -> np.ndarray:
@@ -111,20 +111,19 @@ class Clustvarsel(MixtureSelector):
 
     A variable j is judged against the chosen ones S by BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R): "it
     clusters" against "it is explained by regression on R", where R is the subset of S selected by the BIC of that
-    regression. Every mixture starts from Ward's clustering of its own variables, so nothing is left to chance.
+    regression. Every mixture starts from Ward's clustering of its own variables, so the result is deterministic.
 
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several, of which every subset takes the best by BIC. With 1 alone there are no
-        groups, and nothing is selected.
+        The number of groups, or several, among which BIC chooses for every subset. With 1 nothing is selected.
     direction : {"forward", "backward", "headlong"}, default="forward"
         Greedy from no variables or from all, adding and removing in turn; "headlong" is forward, but takes the first
         variable that improves.
     models : "all" or names, default="all"
-        Covariance shapes, of which every subset takes the best by BIC: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
+        Covariance shapes, among which BIC chooses for every subset: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
         VEV, EVV, VVV (mclust's names; its EVE and VVE, which have no closed form, are left out), or scikit-learn's
-        "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables, name only a few.
+        "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables, give only a few.
     max_iter : int, default=200
         The limit of iterations of each EM.
     tol : float, default=1e-5
@@ -132,10 +131,10 @@ class Clustvarsel(MixtureSelector):
     max_steps : int, default=1000
         The largest number of recorded steps of the search.
     random_state : int, RandomState or None, default=None
-        Part of the common interface; nothing is drawn at random.
+        Not used; part of the common interface.
     n_jobs : int or None, default=None
-        Processes over candidates, started only where they save time; None means all cores. The result does not depend
-        on it.
+        Worker processes for candidates, started only where they save time; None means all cores. The result does not
+        depend on it.
 
     Attributes
     ----------
@@ -165,7 +164,7 @@ class Clustvarsel(MixtureSelector):
 
     See Also
     --------
-    fisherem.Selvarclust : Names the role of every variable.
+    fisherem.Selvarclust : Also finds the role of every variable.
     fisherem.compare : Several methods on one table.
 
     Notes

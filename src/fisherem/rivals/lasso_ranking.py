@@ -2,8 +2,8 @@
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, diag(v)) - penalty sum_kj |m_kj|        Z (n x p) standardised
 
-The variances v of the variables are common to the groups. As the penalty grows, the means of a variable shrink to 0,
-and with them its part in the clustering; variables are ranked by how long they survive.
+The variances v of the variables are common to the groups. As the penalty grows, the means of a variable shrink to 0;
+variables are ranked by the largest penalty at which their means are not 0.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 
 __all__ = ["lasso_ranking", "penalised_mixture"]
 
-# Penalties as shares of the one at which all means are 0. Evenly spaced: what matters is the order in which variables
-# leave, and ties are broken by the size of what is left of their means.
+# Penalties as shares of the one at which all means are 0. Evenly spaced: only the order in which the means
+# of variables become 0 is used, and ties are broken by the size of the means.
 _N_PENALTIES = 30
 _MAX_ITER = 100
 _TOL = 1e-5
-_VARIANCE_FLOOR = 1e-3  # of the total variance, which is 1: no variable may be explained exactly
+_VARIANCE_FLOOR = 1e-3  # as a share of the total variance, which is 1
 
 
 def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float, *, max_iter: int = _MAX_ITER):
@@ -49,7 +49,8 @@ def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float, *, max_iter:
 
 
 def lasso_ranking(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
-    """(order, survival), both (p): variables from the longest survivor on, and how many penalties each survived.
+    """(order, survival), both (p): the ranking, and the number of penalties at which each variable has means other than
+    0.
 
     Z (n x p) is standardised. The path starts from the partition `labels` (n) and goes from small penalties to large
     ones, each fit starting from the posteriors of the one before it.
@@ -57,7 +58,7 @@ def lasso_ranking(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> tuple[n
     T = (labels == np.arange(n_clusters)[:, None]).astype(float)
     survival = np.zeros(Z.shape[1])
     size = np.zeros(Z.shape[1])
-    largest = np.abs(T @ Z).max()  # above it every mean of the starting partition is 0
+    largest = np.abs(T @ Z).max()  # at larger penalties all means of the starting partition are 0
     for penalty in np.linspace(0, 1, _N_PENALTIES, endpoint=False)[1:] * largest:
         means, T, _ = penalised_mixture(Z, T, penalty)
         reach = np.abs(means).max(axis=0)

@@ -2,8 +2,8 @@
 
     maximise  sum_i log sum_k pi_k phi(z_i; m_k, Sigma_k)        Z (B x n x d): B subsets of d variables each
 
-EM runs on the whole stack, and fits leave it as they converge. All candidates of one step of a stepwise search have
-the same number of variables, so a step costs the Python overhead of a single fit.
+EM runs on the whole stack, from which converged fits are removed. All candidates of one step of a stepwise search have
+the same number of variables, so a step has the Python overhead of a single fit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STACK_ELEMENTS = 2**18
 
 @dataclass(frozen=True)
 class Mixture:
-    """One fitted mixture, or the reason why there is none (bic = -inf)."""
+    """A fitted mixture, or the reason of a failure (bic = -inf)."""
 
     bic: float
     shape: str = ""
@@ -48,7 +48,7 @@ class Mixture:
 
     @classmethod
     def failed(cls, reason: str) -> Mixture:
-        """The stand-in for a mixture that could not be fitted: its BIC is -inf."""
+        """The result of a failed fit, with a BIC of -inf."""
         return cls(-np.inf, reason=reason)
 
 
@@ -71,8 +71,8 @@ def _m_step(Z, T, shape: Shape):
 def _whitening(covariances, variances):
     """Inverse Cholesky factors (B x K x d x d), log determinants (B x K), and which of the B are not singular.
 
-    `variances` (B x d) are those of the variables over all rows. The factors are those of the correlations, so that
-    variables on different scales are not taken for singular.
+    `variances` (B x d) are those of the variables over all rows. They are factors of the correlations, so that
+    different scales of the variables do not look singular.
     """
     d = covariances.shape[-1]
     own = np.einsum("bkjj->bkj", covariances)

@@ -1,6 +1,6 @@
 """The register of rivals: every method that Fisher-EM is compared with, by name.
 
-`compare`, the paper's experiments, the command line and model files ask `RIVALS`, so a new rival is one class and one
+`compare`, the paper's experiments, the command line and model files use `RIVALS`, so a new rival is one class and one
 entry. Its estimator needs `fit` and either `labels_` or `predict`; without `support_` it uses every variable.
 """
 
@@ -27,8 +27,8 @@ class Rival:
     """A method to compare with."""
 
     name: str
-    make: Callable[[int, Any], Any]  # (n_clusters, random_state) -> an estimator that is not fitted
-    cls: type | None = None  # the class that model files may hold; None where skops itself knows it to be harmless
+    make: Callable[[int, Any], Any]  # (n_clusters, random_state) -> an unfitted estimator
+    cls: type | None = None  # the class that model files may hold; None for classes that skops trusts
     paper_name: str | None = None  # its name in the paper's tables, if it is there
     reproduced: bool = True  # whether `fisherem reproduce` runs it beside the paper's methods
 
@@ -46,7 +46,7 @@ for _rival in (
     Rival("GaussianMixture", lambda K, seed: GaussianMixture(K, n_init=10, random_state=seed), reproduced=False),
     Rival("SparseKMeans", lambda K, seed: SparseKMeans(K, random_state=seed), SparseKMeans, "sparse k-means"),
     Rival("Clustvarsel", lambda K, seed: Clustvarsel(K, random_state=seed), Clustvarsel, "Clustvarsel"),
-    # The stepwise ranking begins with all variables: on the 256 pixels of usps358 it makes no step within 90 s.
+    # The stepwise ranking starts from all variables: on the 256 pixels of usps358 one step takes more than 90 s.
     Rival(
         "Selvarclust",
         lambda K, seed: Selvarclust(K, ranking="lasso", random_state=seed),

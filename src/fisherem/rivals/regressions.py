@@ -36,9 +36,9 @@ class Regressions:
         self.n = len(X)
         self.cross = centred.T @ centred  # (p x p), the only pass over the rows
 
-    def bic(self, rss: float, n_regressors: int) -> float:
-        """log-likelihood - parameters/2 log n of one Gaussian regression: intercept, coefficients, variance."""
-        variance = max(rss, 1e-300) / self.n
+    def bic(self, rss, n_regressors):
+        """log-likelihood - parameters/2 log n of Gaussian regressions: intercept, coefficients, variance."""
+        variance = np.maximum(rss, 1e-300) / self.n
         return -0.5 * self.n * (np.log(2 * np.pi * variance) + 1) - 0.5 * (n_regressors + 2) * np.log(self.n)
 
     def select(self, j: int, among) -> tuple[float, tuple[int, ...]]:
@@ -46,22 +46,22 @@ class Regressions:
         among = list(among)
         block = self.cross[np.ix_([*among, j], [*among, j])]
         nothing = (block.copy(), np.zeros(len(among), bool))
-        # more regressors than n - 3 fit perfectly: no room for the variance
+        # with more than n - 3 regressors the fit is perfect and the variance 0
         starts = [nothing, _swept(block, self.n - 3)] if among else [nothing]
         value, inside = max((self._climb(A, inside, np.diag(block)) for A, inside in starts), key=lambda end: end[0])
         return value, tuple(a for a, kept in zip(among, inside, strict=True) if kept)
 
     def _climb(self, A: np.ndarray, inside: np.ndarray, total: np.ndarray) -> tuple[float, np.ndarray]:
-        """Exclude or include the single best variable while BIC gains; A is swept on `inside`, its last row is j."""
+        """Exclude or include the best variable while BIC increases; A is swept on `inside`, its last row is j."""
         m = len(inside)
         value = self.bic(A[m, m], int(inside.sum()))
-        for _ in range(4 * m):  # every change is a gain, so this ends by itself; the limit guards against rounding
+        for _ in range(4 * m):  # every change increases the BIC; the limit guards against rounding
             pivots = np.diag(A)[:m]
             usable = inside | (pivots > _COLLINEAR * total[:m])
             # removing adds b^2 / inverse_kk to the RSS, adding takes a_kj^2 / a_kk off: one formula after a sweep
             rss = A[m, m] - np.where(usable, A[:m, m] ** 2 / np.where(usable, pivots, 1.0), 0.0)
             size = inside.sum() + np.where(inside, -1, 1)
-            trial = np.where(usable & (size <= self.n - 3), _bics(rss, size, self.n), -np.inf)
+            trial = np.where(usable & (size <= self.n - 3), self.bic(rss, size), -np.inf)
             best = int(np.argmax(trial))
             if not trial[best] > value + 1e-9:
                 break
@@ -71,7 +71,7 @@ class Regressions:
         return value, inside
 
     def residual_scatter(self, U, R) -> np.ndarray:
-        """The scatter (|U| x |U|) that is left of the variables U after regression on R."""
+        """The residual scatter (|U| x |U|) of the variables U after regression on R."""
         C = self.cross
         U, R = list(U), list(R)
         if not R:
@@ -127,11 +127,6 @@ def _swept(block: np.ndarray, most: int):
     return A, inside
 
 
-def _bics(rss, size, n):
-    variance = np.maximum(rss, 1e-300) / n
-    return -0.5 * n * (np.log(2 * np.pi * variance) + 1) - 0.5 * (size + 2) * np.log(n)
-
-
 def _spherical(C):
     return len(C) * np.log(max(np.trace(C) / len(C), 1e-300)), 1
 
@@ -142,7 +137,7 @@ def _diagonal(C):
 
 def _full(C):
     sign, value = np.linalg.slogdet(C)
-    # a singular residual covariance would look like a perfect fit: it rules the shape out
+    # a singular residual covariance would look like a perfect fit, so it excludes the shape
     return (value if sign > 0 else np.inf), len(C) * (len(C) + 1) / 2
 
 

@@ -15,7 +15,7 @@ from .regressions import REGRESSION_SHAPES, Regressions
 
 __all__ = ["INDEPENDENT_SHAPES", "Roles", "assign_roles"]
 
-# Independent variables are uncorrelated by their role: their covariance is spherical or diagonal.
+# Independent variables are uncorrelated, so their covariance is spherical or diagonal.
 INDEPENDENT_SHAPES = ("LI", "LB")
 
 
@@ -33,7 +33,7 @@ class Roles:
     bic_independent: float
 
     def names(self, p: int) -> np.ndarray:
-        """ "S", "U" or "W" for each of p variables; constant ones carry no information and count as W."""
+        """ "S", "U" or "W" for each of p variables; constant ones are in W."""
         out = np.full(p, "W", dtype="<U1")
         out[list(self.S)] = "S"
         out[list(self.U)] = "U"
@@ -41,10 +41,10 @@ class Roles:
 
 
 def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SHAPES)) -> Roles:
-    """Split the variables that do not cluster (`others`): W holds those that no variable of S explains, U the rest.
+    """Split the variables outside S (`others`): W has those that no variable of S explains, U the rest.
 
-    S explains a variable if its own regression on S, with regressors selected by BIC, keeps any. R is then selected for
-    all of U together, for every shape of the residual covariance, and the best BIC decides.
+    S explains a variable if its regression on S, with regressors selected by BIC, has any. R is then selected for
+    all of U together, for every shape of the residual covariance, and BIC chooses the shape.
     """
     S = tuple(sorted(S))
     explained = {j: bool(regressions.select(j, S)[1]) for j in others}

@@ -23,11 +23,11 @@ def by_steps(search: Search, patience: int) -> None:
 
 
 def by_lasso(search: Search, patience: int) -> None:
-    """Walk down the ranking of a lasso-type mixture: a variable joins S if its difference is positive.
+    """Go through the ranking of a lasso-type mixture and add each variable whose difference is positive.
 
-    The first two always join. The walk ends after `patience` variables in a row that do not cluster. The
-    ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards, from the
-    last one back, each variable that the others have made redundant leaves.
+    The first two are always added. The search ends after `patience` consecutive variables that are not added. The
+    ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards the variables
+    are tried for removal, last one first.
     """
     Z = standardised(search.subsets.X)[:, search.candidates]
     K = max(search.subsets.family.n_clusters)
@@ -39,10 +39,8 @@ def by_lasso(search: Search, patience: int) -> None:
     for j in (search.candidates[i] for i in order):
         difference = search.additions([j])[0]
         accepted = bool(np.isfinite(difference) and (difference > 0 or len(search.chosen) < 2))
-        if accepted:
-            search.chosen = (*search.chosen, j)
         if np.isfinite(difference):
-            search._record(j, "add", difference, accepted)
+            search.take(j, "add", difference, accepted)
         refused = 0 if accepted else refused + 1
         if refused >= patience and search.chosen:
             break
@@ -62,7 +60,7 @@ class Selvarclust(MixtureSelector):
 
     maximise  BIC_clust(S) + BIC_reg(U | R) + BIC_ind(W)   over the split of the variables into S, U, W and R in S
 
-    S makes the groups (a Gaussian mixture), U is explained by a linear regression on R, W is independent of both.
+    S separates the groups (a Gaussian mixture), U is explained by a linear regression on R, W is independent of both.
 
     Parameters
     ----------
@@ -70,13 +68,13 @@ class Selvarclust(MixtureSelector):
         The number of groups, or several, of which every subset takes the best by BIC.
     ranking : {"stepwise", "lasso"}, default="stepwise"
         "stepwise" starts from all variables, excludes and includes, and fits a quadratic number of mixtures; "lasso"
-        first ranks the variables by a mixture with l1-penalised means and walks down that list: a linear number.
+        first ranks the variables by a mixture with l1-penalised means and goes through that list: a linear number.
     models : "all" or names, default="all"
         Covariance shapes of the mixture, as for `Clustvarsel`.
     regression_shapes : sequence of {"LI", "LB", "LC"}, default=("LI", "LB", "LC")
         Residual covariances of the regression of U on R: spherical, diagonal, full. The best by BIC is taken.
     patience : int, default=3
-        The walk down the lasso's list ends after this many variables in a row that do not cluster.
+        The search along the ranking ends after this many consecutive variables that are not added.
     max_iter : int, default=200
         The limit of iterations of each EM.
     tol : float, default=1e-5
@@ -84,16 +82,16 @@ class Selvarclust(MixtureSelector):
     max_steps : int, default=1000
         The largest number of recorded steps of the search.
     random_state : int, RandomState or None, default=None
-        Part of the common interface; nothing is drawn at random.
+        Not used; part of the common interface.
     n_jobs : int or None, default=None
-        Processes over candidates, started only where they save time; None means all cores.
+        Worker processes for candidates, started only where they save time; None means all cores.
 
     Attributes
     ----------
     roles_ : ndarray of shape (p,)
-        The part of each variable: "S", "U" or "W".
+        The role of each variable: "S", "U" or "W".
     regressors_ : ndarray of shape (p,), bool
-        The variables of S that make R.
+        The variables of S in R.
     criterion_ : float
         The sum above.
     bic_ : float

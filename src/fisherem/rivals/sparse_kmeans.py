@@ -1,4 +1,4 @@
-"""SparseKMeans: k-means that weights the variables and leaves most of them out (Witten & Tibshirani 2010)."""
+"""SparseKMeans: k-means with sparse weights of the variables (Witten & Tibshirani 2010)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from .base import SelectingClusterer, on_one_blas_thread, within_reach
 
 __all__ = ["SparseKMeans"]
 
+# Rounds of Lloyd's algorithm that make the labels those of the nearest centres; usually none is needed.
+_MOST_ROUNDS = 100
+
 
 @public
 class SparseKMeans(SelectingClusterer):
@@ -25,8 +28,8 @@ class SparseKMeans(SelectingClusterer):
 
     Over labels and weights w (p), the sum over j of ``w_j BCSS_j`` is maximised subject to
     ``|w|_2 <= 1, |w|_1 <= s, w >= 0``. k-means on the columns scaled by sqrt(w) alternates with the exact solution for
-    w, which is BCSS soft-thresholded and normalised. No step lowers the objective. The columns should be on one scale:
-    standardise them unless their variances mean something.
+    w, which is BCSS soft-thresholded and normalised. No step decreases the objective. The columns should have
+    comparable scales: standardise them unless their variances are meaningful.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ class SparseKMeans(SelectingClusterer):
     random_state : int, RandomState or None, default=None
         The seed of the starts and of the permutations.
     n_jobs : int or None, default=None
-        Processes over permutations, started only where they save time; None means all cores. The result does not
+        Worker processes for permutations, started only where they save time; None means all cores. The result does not
         depend on it.
 
     Attributes
@@ -71,13 +74,13 @@ class SparseKMeans(SelectingClusterer):
     n_iter_ : int
         The number of alternations.
     converged_ : bool
-        Whether the weights settled within `max_iter`.
+        Whether the weights converged within `max_iter`.
     gap_ : DataFrame
         Bound, objective, gap, standard_error, n_selected, reason; with bound="permutation" only.
 
     See Also
     --------
-    fisherem.SparseFisherEM : Selects variables by what separates the groups, whatever their variances.
+    fisherem.SparseFisherEM : Selects the variables that separate the groups, whatever their variances.
     fisherem.compare : Several methods on one table.
 
     Notes
@@ -181,12 +184,10 @@ class SparseKMeans(SelectingClusterer):
     def _adopt(self, table: np.ndarray, fit: Alternation) -> None:
         if fit.reason:
             raise ValueError(f"bound={self.bound_:.4g}: {fit.reason}; raise bound or lower n_clusters")
-        self.labels_ = fit.labels
         self.weights_ = fit.weights
         self.support_ = fit.weights > 0
-        self.cluster_centers_ = self._unit * np.array(
-            [table[fit.labels == k].mean(axis=0) for k in range(self.n_clusters)]
-        )
+        self.labels_, centres = _settled(table, fit.labels, np.sqrt(fit.weights), self.n_clusters)
+        self.cluster_centers_ = self._unit * centres
         self.history_ = fit.history
         self.objective_ = fit.history[-1]["objective"]
         self.n_iter_ = fit.n_iter
@@ -200,9 +201,34 @@ class SparseKMeans(SelectingClusterer):
         kept = self._get_support_mask()
         table = self._table(X, reset=False)
         scale = np.sqrt(self.weights_[kept])
-        # the same shift on both sides: an offset of the data costs no digits
-        known = self.cluster_centers_[:, kept] / self._unit
-        shift = known.mean(axis=0)
-        centres = (known - shift) * scale
-        rows = within_reach((table[:, kept] - shift) * scale)
-        return (rows @ centres.T - 0.5 * (centres**2).sum(axis=1)).argmax(axis=1)
+        return _nearest(table[:, kept], self.cluster_centers_[:, kept] / self._unit, scale)
+
+
+def _nearest(table: np.ndarray, centres: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The nearest of K centres (K x p) for each row (n x p), with column j multiplied by scale[j]: (n,).
+
+    Distances are computed from differences: a centre far from the others costs no precision, nor does an offset.
+    """
+    shift = centres.mean(axis=0)
+    rows = within_reach((table - shift) * scale)
+    each = (rows - (centre - shift) * scale for centre in centres)
+    return np.argmin([np.einsum("ij,ij->i", apart, apart) for apart in each], axis=0)
+
+
+def _settled(
+    table: np.ndarray, labels: np.ndarray, scale: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(labels, means of the groups) of which every row is in the group of the nearest mean.
+
+    The labels of k-means are, except for rounding: a row at 1e9 times the distance of the others makes their distances
+    equal there. It ends where a group would become empty.
+    """
+    kept = scale > 0
+    means = np.array([table[labels == k].mean(axis=0) for k in range(n_clusters)])
+    for _ in range(_MOST_ROUNDS if kept.any() else 0):
+        found = _nearest(table[:, kept], means[:, kept], scale[kept])
+        if (found == labels).all() or len(np.unique(found)) < n_clusters:
+            break
+        labels = found
+        means = np.array([table[labels == k].mean(axis=0) for k in range(n_clusters)])
+    return labels, means

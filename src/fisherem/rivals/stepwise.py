@@ -2,7 +2,7 @@
 
     difference(j | S) = BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R),   R a subset of S selected by BIC
 
-Where it is positive, variable j says more about the groups than its regression on the chosen variables explains. BIC
+Where it is positive, variable j separates the groups more than its regression on the chosen variables explains. BIC
 here is log-likelihood - parameters/2 log n, half of mclust's.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["DIRECTIONS", "PATH_COLUMNS", "Search", "start_with_all"]
 
 PATH_COLUMNS = ["step", "variable", "action", "bic_difference", "accepted", "n_selected", "shape", "reason"]
 
-# Headlong search: a variable with a difference below this is not looked at again (-10 on mclust's scale, which doubles
+# Headlong search: a variable with a difference below this is not tried again (-10 on mclust's scale, which doubles
 # the log-likelihood).
 _HOPELESS = -5.0
 
@@ -42,7 +42,11 @@ class Search:
         """The best mixture on the chosen variables."""
         return self.subsets.one(self.chosen)
 
-    def _record(self, variable: int, action: str, difference: float, accepted: bool, reason: str = "") -> None:
+    def take(self, variable: int, action: str, difference: float, accepted: bool, reason: str = "") -> bool:
+        """Add or remove a variable if it is accepted, and record the step; returns whether it was accepted."""
+        if accepted:
+            without = tuple(j for j in self.chosen if j != variable)
+            self.chosen = (*without, variable) if action == "add" else without
         self.path.append(
             {
                 "step": len(self.path) + 1,
@@ -55,6 +59,7 @@ class Search:
                 "reason": reason,
             }
         )
+        return accepted
 
     def additions(self, variables) -> np.ndarray:
         """out[i] = difference(variables[i] | S); -inf, recorded with the reason, where no mixture can be fitted."""
@@ -64,20 +69,20 @@ class Search:
         out = np.full(len(variables), -np.inf)
         for i, (j, mixture) in enumerate(zip(variables, found, strict=True)):
             if mixture.reason:
-                self._record(j, "add", np.nan, False, f"skipped: {mixture.reason}")
+                self.take(j, "add", np.nan, False, f"skipped: {mixture.reason}")
             else:
                 out[i] = mixture.bic - base - self.regressions.select(j, S)[0]
         return out
 
     def removals(self, variables) -> np.ndarray:
-        """out[i] = difference(j | S - j) for j = variables[i], in S: the smallest are the candidates to leave."""
+        """out[i] = difference(j | S - j) for j = variables[i] in S; inf, recorded, where no mixture can be fitted."""
         S = self.chosen
         rest = [tuple(s for s in S if s != j) for j in variables]
         found = self.subsets.judge(rest)
         out = np.full(len(variables), np.inf)
         for i, (j, without, mixture) in enumerate(zip(variables, rest, found, strict=True)):
             if mixture.reason:
-                self._record(j, "remove", np.nan, False, f"skipped: {mixture.reason}")
+                self.take(j, "remove", np.nan, False, f"skipped: {mixture.reason}")
             else:
                 out[i] = self.mixture.bic - mixture.bic - self.regressions.select(j, without)[0]
         return out
@@ -89,12 +94,9 @@ class Search:
             return False
         differences = self.additions(outside)
         best = int(np.argmax(differences))
-        accepted = bool(np.isfinite(differences[best]) and (force or differences[best] > 0))
-        if accepted:
-            self.chosen = (*self.chosen, outside[best])
-        if np.isfinite(differences[best]):
-            self._record(outside[best], "add", differences[best], accepted)
-        return accepted
+        if not np.isfinite(differences[best]):
+            return False
+        return self.take(outside[best], "add", differences[best], bool(force or differences[best] > 0))
 
     def remove_worst(self, least: int = 1) -> bool:
         """Remove the variable with the smallest difference if it is not positive; whether one was removed.
@@ -107,24 +109,15 @@ class Search:
         worst = int(np.argmin(differences))
         if not np.isfinite(differences[worst]) and differences[worst] > 0:
             return False
-        variable, accepted = self.chosen[worst], bool(differences[worst] <= 0)
-        if accepted:
-            self.chosen = tuple(j for j in self.chosen if j != variable)
-        self._record(variable, "remove", differences[worst], accepted)
-        return accepted
+        return self.take(self.chosen[worst], "remove", differences[worst], bool(differences[worst] <= 0))
 
     def remove_if_redundant(self, j: int) -> bool:
-        """Remove j from S if the others explain it; whether it was removed."""
+        """Remove j from S if the other variables explain it; returns whether it was removed."""
         difference = self.removals([j])[0]
-        if not np.isfinite(difference):
-            return False
-        if difference <= 0:
-            self.chosen = tuple(i for i in self.chosen if i != j)
-        self._record(j, "remove", difference, bool(difference <= 0))
-        return bool(difference <= 0)
+        return bool(np.isfinite(difference)) and self.take(j, "remove", difference, bool(difference <= 0))
 
     def alternate(self, steps) -> None:
-        """Take the steps in turn until none of them changes S, or S is one that was seen before."""
+        """Repeat the steps in turn until none of them changes S, or S recurs."""
         seen = {frozenset(self.chosen)}
         while len(self.path) < self.max_steps:
             changed = [step() for step in steps]
@@ -135,7 +128,7 @@ class Search:
 
 
 def _start_with_two(search: Search) -> None:
-    """Choose the two best variables, whatever their differences: a single one seldom shows the groups.
+    """Choose the two best variables, whatever their differences: a single one rarely separates the groups.
 
     Where no single variable supports a mixture (few distinct values), the search starts from all of them instead.
     """
@@ -156,19 +149,19 @@ def start_with_all(search: Search) -> None:
 
 
 def forward(search: Search) -> None:
-    """Add the best variable, remove the worst, in turn, from none."""
+    """Start from no variables; add the best and remove the worst one in turn."""
     _start_with_two(search)
     search.alternate([search.add_best, search.remove_worst])
 
 
 def backward(search: Search) -> None:
-    """Remove the worst variable, add the best, in turn, from all."""
+    """Start from all variables; remove the worst and add the best one in turn."""
     start_with_all(search)
     search.alternate([search.remove_worst, search.add_best])
 
 
 def headlong(search: Search) -> None:
-    """Forward, but take the first variable that improves, and forget those that are far from it."""
+    """Forward, but add the first variable that improves the BIC, and drop those that lower it much."""
     _start_with_two(search)
     hopeless: set[int] = set()
 
@@ -176,9 +169,7 @@ def headlong(search: Search) -> None:
         for j in [j for j in search.candidates if j not in search.chosen and j not in hopeless]:
             difference = search.additions([j])[0]
             if difference > 0:
-                search.chosen = (*search.chosen, j)
-                search._record(j, "add", difference, True)
-                return True
+                return search.take(j, "add", difference, True)
             if difference < _HOPELESS:
                 hopeless.add(j)
         return False
@@ -187,10 +178,8 @@ def headlong(search: Search) -> None:
         for j in search.chosen if len(search.chosen) > 1 else ():
             difference = search.removals([j])[0]
             if difference <= 0:
-                search.chosen = tuple(i for i in search.chosen if i != j)
-                search._record(j, "remove", difference, True)
                 hopeless.update({j} if difference < _HOPELESS else ())
-                return True
+                return search.take(j, "remove", difference, True)
         return False
 
     search.alternate([add, remove])

@@ -1,4 +1,4 @@
-"""Judging subsets of variables: the best mixture of each, by BIC over numbers of groups and shapes."""
+"""The best mixture of each subset of variables, by BIC over numbers of groups and shapes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .shapes import SHAPES, SKLEARN_SHAPES
 __all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
 
 # Ward's clustering needs all pairwise distances. Beyond this many rows it sees a sample, and the others join the
-# nearest mean. 1000 rows take about 20 ms, and a start only has to lie in the right basin.
+# nearest mean. 1000 rows take about 20 ms, and the start need not be exact.
 _WARD_ROWS = 1000
 # Subsets per task of a parallel step: few enough to balance two to eight cores, enough to share the stack.
 _TASKS = 16
-# Shapes race: after this many iterations only the leaders by BIC go on, the others stay as they are. On subsets without
-# groups EM creeps for hundreds of iterations with every shape; their order is settled long before.
+# After this many iterations only the best shapes by BIC are iterated further. On subsets without groups EM converges
+# slowly with every shape, while the order of the shapes no longer changes.
 _RACE_ITERATIONS = 20
 _LEADERS = 2
 
@@ -46,8 +46,8 @@ def start_labels(Z: np.ndarray, n_clusters: int) -> np.ndarray | None:
     """Labels (n) of Ward's partition of standardised rows Z (n x d) into K groups; None if fewer than K are distinct.
 
     The rows are first turned into principal components divided by the square root of their singular values, as mclust
-    does for its hierarchical start. That is halfway between plain distances, where one group of correlated variables
-    decides, and Mahalanobis distances, where noise counts as much as groups.
+    does for its hierarchical start. That is a compromise between Euclidean distances, which a block of correlated
+    variables can dominate, and Mahalanobis distances, where noise has as much weight as the groups.
     """
     n = len(Z)
     if Z.shape[1] > 1:
@@ -105,7 +105,7 @@ class Family:
         return best
 
     def _race(self, Z: np.ndarray, T: np.ndarray) -> list[Mixture]:
-        """The best mixture for each member of the stack: all shapes run some iterations, the leaders to the end."""
+        """The best mixture for each member of the stack; after some iterations only the best shapes are continued."""
         shapes = self.of_size(Z.shape[2])
         first = min(_RACE_ITERATIONS, self.max_iter)
         found = {name: em(Z, T, SHAPES[name], max_iter=first, tol=self.tol) for name in shapes}
@@ -134,7 +134,7 @@ def _better(a: Mixture, b: Mixture) -> Mixture:
 
 @dataclass
 class Subsets:
-    """The subsets of the columns of one table X (n x p), each judged once."""
+    """Cached mixtures of subsets of the columns of one table X (n x p)."""
 
     X: np.ndarray
     family: Family
@@ -142,7 +142,7 @@ class Subsets:
     known: dict[frozenset, Mixture] = field(default_factory=dict)
 
     def __post_init__(self):
-        # the rows are centred once, so that no mixture loses digits to an offset
+        # centred once, so that an offset costs no precision
         self.centre = self.X.mean(axis=0)
         self.X = np.ascontiguousarray(self.X - self.centre)
         self.scaled = standardised(self.X)
@@ -150,13 +150,11 @@ class Subsets:
     def judge(self, subsets: Sequence[tuple[int, ...]]) -> list[Mixture]:
         """The best mixture on every subset; on the empty one a mixture with BIC 0."""
         new = [s for s in subsets if s and frozenset(s) not in self.known]
-        if not new:
-            return [self.known[frozenset(s)] if s else Mixture(0.0) for s in subsets]
         # for small tables one stack of all candidates is faster than any number of processes
-        size = max(-(-len(new) // _TASKS), STACK_ELEMENTS // (len(self.X) * len(new[0])), 1)
+        size = max(-(-len(new) // _TASKS), STACK_ELEMENTS // (len(self.X) * len(new[0] if new else [0])), 1)
         chunks = [tuple(sorted(s) for s in new[i : i + size]) for i in range(0, len(new), size)]
-        tasks = [(self.family, self.X, self.scaled, chunk) for chunk in chunks]
-        for index, found in run_tasks(_judge_chunk, tasks, self.n_jobs):
+        tasks = [(self.X, self.scaled, chunk) for chunk in chunks]
+        for index, found in run_tasks(self.family.fit, tasks, self.n_jobs):
             for subset, mixture in zip(chunks[index], found, strict=True):
                 self.known[frozenset(subset)] = mixture
         return [self.known[frozenset(s)] if s else Mixture(0.0) for s in subsets]
@@ -164,7 +162,3 @@ class Subsets:
     def one(self, subset: tuple[int, ...]) -> Mixture:
         """The best mixture on one subset."""
         return self.judge([subset])[0]
-
-
-def _judge_chunk(family, X, scaled, chunk):
-    return family.fit(X, scaled, chunk)

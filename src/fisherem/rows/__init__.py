@@ -1,7 +1,8 @@
-"""Where rows live, and the one verb that visits them.
+"""Access to rows in memory, on disk or on a cluster.
 
 In: n x p rows (an array, a file, Dask blocks) with weights (n) or None. Out: sums. `Rows.fold(kernel, states, *args)`
-runs a kernel on every block of rows and adds up what it returns; a kernel sees a `Block` (products with the centred
-rows) and the block's `BlockState` (what its m rows remember, along the last axis), and declares what it reads and
-writes of it. `in_memory`, `on_disk` and `on_dask` are engines with the same verbs and, up to rounding, the same sums.
+runs a kernel on every block of rows and adds up the results. A kernel gets a `Block` (products with the centred rows)
+and the block's `BlockState` (values per row, along the last axis), and declares which of them it reads and writes.
+`base` (memory), `sparse`, `on_disk` and `on_dask` are engines with the same interface and, up to rounding, the same
+sums.
 """

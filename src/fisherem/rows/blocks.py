@@ -1,7 +1,7 @@
-"""One block of rows: its products, its state, and how kernels say what they touch of it.
+"""One block of rows: its products, its state, and the declaration of kernels.
 
-A kernel is a function (block, state, *args) -> sums. It sees the rows through the products of `Block`, read in tiles
-that fit the cache and centred as they are read, and keeps what it needs per row in the block's own `BlockState`.
+A kernel is a function (block, state, *args) -> sums. It accesses the rows through the products of `Block`, which reads
+them in tiles that fit the cache and centres them, and keeps what it needs per row in the block's own `BlockState`.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Access", "Block", "BlockState", "Sized", "Sums", "UncentredBlock", "access", "block_of", "buffer", "kernel",
-    "quiet_overflow", "run_several", "several", "small_offset", "tile_rows", "visit_several",
+    "Access", "Block", "BlockState", "Sized", "Sums", "UncentredBlock", "access", "block_of", "buffer", "check_finite",
+    "kernel", "quiet_overflow", "run_several", "several", "small_offset", "tile_rows", "visit_several",
 ]  # fmt: skip
 
-# 2^19 doubles are 4 MB: the copy that centres a tile stays in the cache until its product is done. Measured at
-# 38,400 x 256, two passes: 69 ms for tiles of 128 rows, 24 ms for 1024, 20 ms for 2048, 29 ms for 4096.
+# 2^19 doubles are 4 MB, so that a centred tile stays in the cache until its product is done. Measured at 38,400 x 256,
+# two passes: 69 ms for tiles of 128 rows, 24 ms for 1024, 20 ms for 2048, 29 ms for 4096.
 TILE_ELEMENTS = 2**19
-# A centre that lies this many standard deviations from 0 costs two of sixteen digits. At 38,400 x 256 the copies that
-# centre the rows take a quarter of an iteration.
+# A centre this many standard deviations from 0 costs two of sixteen digits. At 38,400 x 256 the copies that centre the
+# rows take a quarter of an iteration.
 _MOST_OFFSET = 100.0
 
 
 @dataclass(slots=True)
 class BlockState:
-    """What a block's rows remember between two passes (m rows, along the last axis), or None."""
+    """What is kept per row of a block between two passes (m rows, along the last axis), or None."""
 
     weights: Any = None  # (m,)
     first: Any = None  # the number of the first row
     squared_norms: Any = None  # (m,) of the centred rows
-    metric_norms: Any = None  # (m,) the same in the metric of the noise, where it has one
-    start: Any = None  # labels (m,) or posteriors (K, m) to begin from
+    metric_norms: Any = None  # (m,) the same in the metric of a noise with factors
+    start: Any = None  # labels (m,) or posteriors (K, m) to start from
     posteriors: Any = None  # (K, m)
-    placed: Any = None  # (c, m), where the rows stand for the present E-step: the family's own numbers
+    placed: Any = None  # (c, m), the rows transformed by the family's `Placing`, for the E-step
     log_density: Any = None  # (m,)
-    log_prior: Any = None  # (K, m), what a prior over the rows adds to log pi_k
+    log_prior: Any = None  # (K, m), added to log pi_k by a prior over the rows
 
     @property
     def labels(self) -> np.ndarray:
@@ -49,7 +49,7 @@ class BlockState:
 
 
 class Sized:
-    """Knows the bytes of its arrays (`sys.getsizeof`): what travels and what is kept is counted by those."""
+    """Includes the bytes of its arrays in `sys.getsizeof`, by which Dask counts what it sends and keeps."""
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + sum(getattr(value, "nbytes", 0) for value in vars(self).values())
@@ -60,18 +60,18 @@ class Sized:
 
 @dataclass(frozen=True)
 class Access:
-    """What a kernel reads and writes of a block's state, and what nobody needs after it.
+    """The attributes of a block's state that a kernel reads and writes, and those not needed afterwards.
 
-    An engine that keeps states elsewhere fetches and stores just these. `parts`: kernels that do the same one after
-    the other. Such an engine runs them apart, so that what is written depends on nothing but the rows and the
-    parameters and can be computed again from those.
+    Engines that keep states elsewhere fetch and store only these. `parts` are kernels that do the same in sequence.
+    Such an engine runs them separately, so that what is written depends only on the rows and the parameters and can be
+    recomputed from them.
     """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     parts: tuple[Callable, ...] = ()
-    rows: bool = True  # whether it looks at the rows, or at the state alone
+    rows: bool = True  # whether it uses the rows, or only the state
 
 
 _ACCESS: dict[Callable, Access] = {}
@@ -96,9 +96,9 @@ _SEVERAL: dict[Callable, Callable] = {}
 
 
 def several(single: Callable):
-    """Declare how a kernel runs for several fits at once: (block, their states, their args) -> a list of results.
+    """Declare a version of a kernel for several fits: (block, their states, their args) -> a list of results.
 
-    It does what the single kernel does for each, with one product with the rows in place of one for each.
+    It gives the results of the single kernel, with one product with the rows instead of one per fit.
     """
 
     def declare(function):
@@ -109,14 +109,14 @@ def several(single: Callable):
 
 
 class Sums(list):
-    """Results of several fits: merging adds them one by one."""
+    """Results of several fits, added element by element."""
 
     def __add__(self, other):
         return Sums(one + more for one, more in zip(self, other, strict=True))
 
 
 def run_several(function: Callable, block: Block | None, states: list[BlockState], args: list[tuple]) -> Sums:
-    """A kernel on one block for several fits, each with its own state and args."""
+    """Run a kernel on one block for several fits, each with its own state and args."""
     together = _SEVERAL.get(function)
     if together is not None and len(states) > 1:
         return Sums(together(block, states, args))
@@ -124,14 +124,14 @@ def run_several(function: Callable, block: Block | None, states: list[BlockState
 
 
 def quiet_overflow():
-    """No warnings of squares that overflow, in this thread: whoever asked for the sums finds inf or NaN in them."""
+    """Silence overflow warnings in this thread; callers check the sums for inf and NaN."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def visit_several(
     function: Callable, block: Block | None, kept: list[dict[str, Any]], args: list[tuple]
 ) -> tuple[Sums, list[dict[str, Any]]]:
-    """Run a kernel on a block for fits whose states are kept elsewhere: (their results, what each wrote)."""
+    """Run a kernel on a block for fits whose states are kept elsewhere: (results, values written)."""
     declared = access(function)
     states = [BlockState(**{name: one.get(name) for name in declared.reads}) for one in kept]
     with quiet_overflow():
@@ -145,7 +145,7 @@ def visit_several(
 class Block:
     """m consecutive rows z[i, j] = y[i, j] - centre[j], in double precision, and their products.
 
-    `centred(i, j)` gives rows i..j of the block, valid until the next call.
+    `centred(i, j)` returns rows i..j of the block, valid until the next call.
     """
 
     def __init__(self, centred: Callable[[int, int], np.ndarray], m: int, tile_rows: int):
@@ -155,7 +155,7 @@ class Block:
         return self._m
 
     def tiles(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """The rows piece by piece: (position within the block, centred rows); valid until the next piece."""
+        """Iterate over (position within the block, centred rows); the rows are valid until the next tile."""
         for i in range(0, self._m, self._tile_rows):
             j = min(i + self._tile_rows, self._m)
             yield slice(i, j), self._centred(i, j)
@@ -194,10 +194,9 @@ class Block:
 
 
 class UncentredBlock(Block):
-    """The same from rows as they are (m x p): products are made of those and corrected, which saves a copy of the rows.
+    """The same from uncentred rows (m x p): products are corrected for the centre, which saves a copy of the rows.
 
-    For rows whose centre is not large beside their spread: the corrections are differences then that lose next to
-    nothing.
+    For rows whose centre is not large relative to their spread, so that little precision is lost.
     """
 
     def __init__(self, raw: np.ndarray, centre: np.ndarray, centred: Callable[[int, int], np.ndarray], tile_rows: int):
@@ -226,7 +225,7 @@ _buffers = threading.local()
 
 
 def buffer(m: int, p: int) -> np.ndarray:
-    """m x p doubles that belong to this thread."""
+    """A thread-local buffer of m x p doubles."""
     flat = getattr(_buffers, "flat", None)
     if flat is None or len(flat) < m * p:
         flat = _buffers.flat = np.empty(m * p)
@@ -234,17 +233,17 @@ def buffer(m: int, p: int) -> np.ndarray:
 
 
 def tile_rows(m: int, p: int) -> int:
-    """Rows of a tile: as many as stay in the cache, at most m."""
+    """The number of rows of a tile: as many as fit the cache, at most m."""
     return max(1, min(m, TILE_ELEMENTS // max(1, p)))
 
 
 def small_offset(centre: np.ndarray, spreads: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether rows of this type need not be centred before their products (`UncentredBlock`)."""
+    """Whether products of uncentred rows are precise enough (`UncentredBlock`)."""
     return dtype == np.float64 and bool((np.abs(centre) <= _MOST_OFFSET * spreads).all())
 
 
 def block_of(raw: np.ndarray, centre: np.ndarray, *, uncentred: bool = False) -> Block:
-    """Rows that have been read, as a block; `uncentred` where `small_offset` says so."""
+    """A block of rows in memory; `uncentred` if `small_offset` allows it."""
     m, p = raw.shape
 
     def centred(i: int, j: int) -> np.ndarray:
@@ -252,3 +251,25 @@ def block_of(raw: np.ndarray, centre: np.ndarray, *, uncentred: bool = False) ->
 
     size = tile_rows(m, p)
     return UncentredBlock(raw, centre, centred, size) if uncentred else Block(centred, m, size)
+
+
+def check_finite(X: np.ndarray, names=None, *, first: int = 0, where: str = "", missing: bool = False) -> None:
+    """Raise on the first NaN or infinite value, naming row (counted from `first`) and column; `missing` allows NaN."""
+    # the sum is finite only if all terms are; it may also overflow, so the values are checked below
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    for start in range(0, len(X), 4096):
+        block = X[start : start + 4096]
+        bad = np.isinf(block) if missing else ~np.isfinite(block)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            what = "NaN" if np.isnan(block[i, j]) else "infinity"
+            more = int(bad.sum()) - 1
+            column = f"column {j}" if names is None else f"column {names[j]!r}"
+            raise ValueError(
+                f"Input X contains {what}: row {first + start + i}, {column}{where}"
+                + (f" (and {more} more in nearby rows)" if more else "")
+                + "; remove or impute such values first"
+                + (" (FisherEM and SparseFisherEM fit around missing values in memory)" if what == "NaN" else "")
+            )

@@ -1,10 +1,10 @@
-"""Rows of a Dask array: blocks and what is kept per row stay where Dask has them, sums and parameters travel.
+"""Rows of a Dask array: blocks and values per row stay on the workers, and only sums and parameters are transferred.
 
-Under `dask.distributed` blocks are computed once and held by the workers, states are futures beside them. The blocks
-of a worker are visited by as many tasks as it has threads: with no task waiting, Dask has no reason to move blocks
-about. A state depends on its block, on the squared norms and on the last parameters, never on an earlier state: what is
-lost with a worker is computed again from those. Under the other schedulers (threads, processes, synchronous) blocks are
-computed in every pass, and states are values in this process.
+Under `dask.distributed` the workers compute blocks once and hold them, and states are futures. A worker's blocks are
+visited by as many tasks as it has threads, so that no task waits and Dask does not move blocks. A state depends on its
+block, the squared norms and the last parameters, but not on an earlier state, so it can be recomputed if a worker is
+lost. Under the other schedulers (threads, processes, synchronous) blocks are computed in every pass, and states are
+values in this process.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from .base import ElsewhereRows
-from .blocks import access, block_of, visit_several
-from .finite import check_finite
+from .blocks import access, block_of, check_finite, visit_several
 
 __all__ = ["Bundle", "Cluster", "DaskRows", "Local", "executor"]
 
@@ -38,14 +37,14 @@ def executor(collection) -> Local | Cluster:
 
 
 class Local:
-    """Schedulers of this process: values are computed when they are asked for."""
+    """The schedulers of this process, which compute values on request."""
 
     def hold(self, delayed: list) -> list:
-        """Blocks to be visited: here they are computed when that is, and each time again."""
+        """The blocks, which are computed in every pass."""
         return delayed
 
     def hold_array(self, array):
-        """The array as it is: nothing is held."""
+        """The array, unchanged."""
         return array
 
     def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
@@ -53,7 +52,7 @@ class Local:
         return blocks, [Bundle((number,)) for number in range(len(blocks))]
 
     def share(self, value):
-        """A value for all tasks, hidden from Dask."""
+        """A value for all tasks, wrapped so that Dask does not inspect it."""
         return _Value(value)
 
     def call(self, function: Callable, items: list[tuple], bundles=None) -> list:
@@ -64,31 +63,30 @@ class Local:
         return list(dask.compute(*(run(function, *map(_hidden, item)) for item in items)))
 
     def bring(self, values: list) -> list:
-        """The values: they are here already."""
+        """The values, which are already in this process."""
         return values
 
     def close(self) -> None:
-        """Nothing to cancel."""
-        pass
+        """Does nothing."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Blocks, by number, that one task visits; and the worker that has them."""
+    """The numbers of the blocks that one task visits, and the worker that holds them."""
 
     numbers: tuple[int, ...]
     worker: str | None = None
 
 
 class _Value:
-    """Hides a value from Dask, which would look for tasks inside it."""
+    """Wraps a value, so that Dask does not search it for tasks."""
 
     def __init__(self, value):
         self.value = value
 
 
 def _hidden(value):
-    """States (a dict for each fit) hold no tasks here."""
+    """Wrap states (a dict per fit), which hold no tasks here."""
     states = isinstance(value, list) and value and isinstance(value[0], dict)
     return _Value(value) if states else value
 
@@ -99,7 +97,7 @@ def _unpacked(function, *args):
 
 @dataclass
 class _Slot:
-    """A thread of a worker, and the blocks that it is to visit."""
+    """A thread of a worker, and the blocks it visits."""
 
     worker: str
     numbers: list[int] = field(default_factory=list)
@@ -130,17 +128,17 @@ class Cluster:
         return held
 
     def hold(self, delayed: list) -> list:
-        """Futures of blocks that the workers compute and keep."""
+        """Futures of blocks, which the workers compute and keep."""
         return self._remember(self.client.compute(delayed))
 
     def share(self, value):
-        """One task holds the value: it goes to one worker, from there to the others, and can be computed again."""
+        """A future of the value: it is sent to one worker, copied from there, and can be recomputed."""
         return self._remember([self.client.submit(_same, value, key=f"fisherem-shared-{uuid.uuid4().hex}")])[0]
 
     def place(self, blocks: list, lengths: list[int]) -> tuple[list, list[Bundle]]:
-        """Blocks, and for each thread of each worker some that the worker has, about as many rows as the others.
+        """Assign blocks to the threads of the workers that hold them, with about equal numbers of rows.
 
-        Where Dask has put much more on one worker than on another, blocks are moved, once.
+        If Dask has put many more rows on one worker than on another, blocks are moved once.
         """
         from distributed import wait
 
@@ -179,7 +177,7 @@ class Cluster:
         return self.client.gather(futures)
 
     def close(self) -> None:
-        """No task of ours goes on, also if somebody (a traceback) still holds its future."""
+        """Cancel all tasks, also those whose futures are still referenced, as by a traceback."""
         self.client.cancel(list(self._alive), force=True)
 
 
@@ -188,13 +186,13 @@ def _same(value):
 
 
 # -- what runs there -----------------------------------------------------------------------------------------------
-# A state has for its attributes pairs (the sum over a bundle's blocks, what was written of each block).
+# The value of a state's attribute is a pair (sum over a bundle's blocks, values written for each block).
 
 
 def _visit_blocks(kernel, raws, centre, kept: list[dict], args: list[tuple], checks: list | None):
-    """Run a kernel on the blocks of a bundle, for several fits, and add up: what travels does not grow with the blocks.
+    """Run a kernel on the blocks of a bundle for several fits, and add up, so that only sums are transferred.
 
-    Gives (a sum per fit, for each fit what was written of each block).
+    Returns (a sum per fit, for each fit the values written for each block).
     """
     total: Any = None
     written: list[list] = [[] for _ in kept]
@@ -217,7 +215,7 @@ def _visit_blocks(kernel, raws, centre, kept: list[dict], args: list[tuple], che
 
 
 def _part(visited, fit: int):
-    """What one of several fits has of a visit."""
+    """The part of a visit that belongs to one of several fits."""
     return visited[0][fit], visited[1][fit]
 
 
@@ -248,7 +246,7 @@ def _some_rows(raw, positions):
 
 
 class DaskRows(ElsewhereRows):
-    """Rows of a `DaskTable`. States: for each bundle of blocks a dict from attribute to what a call gave for it."""
+    """Rows of a `DaskTable`. States: for each bundle of blocks a dict from attribute to the result of a call."""
 
     def __init__(self, table, weights=None):
         self.n, self.p = table.shape
@@ -258,7 +256,7 @@ class DaskRows(ElsewhereRows):
         self.recentre(np.zeros(self.p))
 
     def recentre(self, centre: np.ndarray) -> None:
-        """Send the point (p) to the workers; they subtract it from now on."""
+        """Send the point (p) to the workers, which subtract it from now on."""
         self.centre = centre
         self._shared_centre = self.executor.share(centre)
 
@@ -307,16 +305,16 @@ class DaskRows(ElsewhereRows):
         self.executor.close()
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
-        """One task per bundle and part of the kernel; only sums come back."""
+        """One task per bundle and part of the kernel, which returns only sums."""
         return self.fold_several(kernel, [states], [args], read=read)[0]
 
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
-        """The same for several fits: one round trip serves them all."""
+        """The same for several fits in one round trip."""
         shared = self.executor.share(args)
-        with self.threads():  # workers in this process shall not use BLAS threads on top of their own
+        with self.threads():  # workers in this process must not use BLAS threads in addition to their own
             for part in access(kernel).parts or (kernel,):
                 visited = self._visit(part, states, shared, read and access(part).rows)
-            if access(part).writes:  # what was written stays there: only the sums are to come
+            if access(part).writes:  # leave the written values there and fetch only the sums
                 totals = self.executor.bring(self.executor.call(_total, [(_as_item(v),) for v in visited]))
             else:
                 totals = [_total(v) for v in self.executor.bring(visited)]
@@ -348,5 +346,5 @@ class DaskRows(ElsewhereRows):
 
 
 def _as_item(value):
-    """A state's value as an argument of a call: Dask looks into tuples for tasks, so a computed one is hidden."""
+    """A state's value as an argument of a call: Dask searches tuples for tasks, so a computed one is wrapped."""
     return _Value(value) if isinstance(value, tuple) else value

@@ -1,7 +1,7 @@
-"""Rows that are read from a file, block by block, within a budget of memory.
+"""Rows read from a file, block by block, within a memory budget.
 
-A thread reads the next blocks while the others compute. What is kept per row (K + d + 2 numbers) stays in memory as
-long as half of the budget lasts, and goes to a temporary file beyond it.
+One thread reads ahead while the others compute. Values per row (K + d + 2 numbers) use up to half of the budget, and a
+temporary file beyond it.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from typing import Any
 import numpy as np
 
 from .base import ElsewhereRows
-from .blocks import access, block_of, small_offset, visit_several
-from .finite import check_finite
+from .blocks import access, block_of, check_finite, small_offset, visit_several
 from .spill import Kept, Spill
 from .threads import n_threads
 
 __all__ = ["FileRows"]
 
-# The budget: half for what is kept per row, a quarter for blocks that wait or are at work; the rest is for the
-# covariance, tiles and what kernels need for a moment.
+# Shares of the budget: half for values per row, a quarter for blocks; the rest is for the covariance, tiles and
+# temporary arrays of kernels.
 _STATES_SHARE, _BLOCKS_SHARE = 2, 4
-# Blocks beyond this hide no more of the cost per block, and what a kernel needs for a moment grows with them.
+# Larger blocks do not reduce the overhead further, and the temporary arrays of kernels grow with them.
 _MOST_BLOCK_BYTES = 2**24
 _MOST_BLOCK_ROWS = 2**16
-# Blocks read ahead of those at work: one that is being read and one that waits.
+# Blocks read ahead: one being read and one waiting.
 _AHEAD = 2
 
 
 class FileRows(ElsewhereRows):
     """Rows of a source (shape, dtype, read(start, stop, buffer), take(index), row_step) in at most `memory` bytes.
 
-    After every pass the source says whether its file is still what it was (check_unchanged).
+    After every pass the source checks that its file has not changed (check_unchanged).
 
     A state is a dict from attribute to what `Spill` keeps.
     """
@@ -50,7 +49,7 @@ class FileRows(ElsewhereRows):
         self.block_bytes = self._block_bytes(memory)
         step = max(1, min(self.block_bytes // self._row_bytes, _MOST_BLOCK_ROWS))
         if step > source.row_step > 1:
-            step -= step % source.row_step  # whole chunks: none is read twice
+            step -= step % source.row_step  # whole chunks, so that none is read twice
         self.slices = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self.n_threads = min(self.n_threads, len(self.slices))
         self.spill = Spill(memory // _STATES_SHARE)
@@ -61,12 +60,12 @@ class FileRows(ElsewhereRows):
         self._uncentred = False
 
     def learn_spreads(self, spreads: np.ndarray) -> None:
-        """Rows near 0 are used as they are read."""
+        """Skip centring for rows near 0."""
         self._uncentred = small_offset(self.centre, spreads, self.dtype)
 
     @property
     def _n_buffers(self) -> int:
-        """Blocks in memory at a time: one at each thread, one that waits for a thread, and those ahead."""
+        """Blocks in memory at a time: one per thread, one waiting for a thread, and those read ahead."""
         return self.n_threads + 1 + _AHEAD
 
     @property
@@ -79,7 +78,7 @@ class FileRows(ElsewhereRows):
         return max(super().room_for_states, self.n * self._row_bytes * self._n_buffers // self.n_threads)
 
     def _block_bytes(self, memory: int) -> int:
-        """Bytes of a block; an error if the budget cannot hold what has to be held."""
+        """The size of a block in bytes; raises if the budget is too small."""
         waiting = self._n_buffers
         # S, its factor, and a sum of cross-products for each thread
         least = 8 * self.p**2 * (2 + self.n_threads) + waiting * max(self._row_bytes, self.source.step_bytes)
@@ -122,11 +121,11 @@ class FileRows(ElsewhereRows):
     # -- fold --------------------------------------------------------------------------------------------------------
 
     def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
-        """Blocks as they are read, in threads; sums in the order of the blocks."""
+        """Visit blocks in threads as they are read; sum in the order of the blocks."""
         return self.fold_several(kernel, [states], [args], read=read)[0]
 
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
-        """The same for several fits: one reading of the file serves them all."""
+        """The same for several fits, reading the file once."""
 
         def run(index: int, raw: np.ndarray | None):
             return self._visit(kernel, index, raw, [own[index] for own in states], args)
@@ -156,7 +155,7 @@ class FileRows(ElsewhereRows):
     def _start(self, run: Callable, index: int, raw, done: Callable | None) -> Future:
         if self._pool is not None:
             future = self._pool.submit(run, index, raw)
-        else:  # one thread: compute here, while the reader reads on
+        else:  # one thread: compute here while the reader continues
             future = Future()
             future.set_result(run(index, raw))
         if done is not None:
@@ -182,7 +181,7 @@ class FileRows(ElsewhereRows):
         return results
 
     def _read_ahead(self) -> Iterator[tuple[int, np.ndarray, Callable]]:
-        """(index, rows, what to call when they are no longer needed) of every block, read by a thread of its own."""
+        """(index, rows, callback to release their buffer) of every block, read by a separate thread."""
         free: SimpleQueue = SimpleQueue()
         size = max(s.stop - s.start for s in self.slices) * self._row_bytes
         for _ in range(min(len(self.slices), self._n_buffers)):
@@ -200,7 +199,7 @@ class FileRows(ElsewhereRows):
                     if index + _AHEAD < len(self.slices):
                         waiting.append(reader.submit(read, self.slices[index + _AHEAD]))
                     yield index, rows, lambda buffer=buffer: free.put(buffer)
-            finally:  # also when the fold ends early: let the reader go
+            finally:  # also release the reader if the fold ends early
                 for future in waiting:
                     future.cancel()
                 free.put(None)

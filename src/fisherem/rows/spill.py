@@ -1,8 +1,7 @@
-"""What is kept per row, in memory up to a limit and beyond it in a temporary file.
+"""Arrays kept in memory up to a limit, and in a temporary file beyond it.
 
-The file has no name: it is unlinked as it is made, so that it is gone when it is closed or the process ends, however
-that comes about. Arrays are written and read by calls, not through a memory map: a full disk is an error then and not a
-signal.
+The file is unlinked when it is created, so that it disappears when it is closed or the process ends for any reason.
+Arrays are written and read by calls instead of a memory map, so that a full disk raises an error and not a signal.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ __all__ = ["Kept", "Spill", "SpillError"]
 
 
 class SpillError(OSError):
-    """What is kept per row could not be written to the temporary folder."""
+    """The temporary file could not be written."""
 
 
 class Kept:
-    """An array that a `Spill` keeps. Its room is given back when nobody holds this object any more."""
+    """An array kept by a `Spill`. Its space is released when this object is deleted."""
 
     __slots__ = ("_array", "_offset", "_spill", "dtype", "nbytes", "shape")
 
@@ -31,7 +30,7 @@ class Kept:
         self._array: Any = array if offset is None else None
 
     def get(self) -> np.ndarray:
-        """The array, read back where it is on disk."""
+        """The array, read back if it is on disk."""
         if self._offset is None:
             return self._array
         return self._spill.read(self._offset, self.shape, self.dtype)
@@ -49,14 +48,14 @@ class Spill:
         self.on_disk = 0  # the size of the file
         self._file: Any = None
         self._free: dict[int, list[int]] = {}
-        self._lock = threading.RLock()  # an array may be given back in the middle of any call
+        self._lock = threading.RLock()  # an array may be released in the middle of any call
 
     def keep(self, array: np.ndarray) -> Kept:
-        """Keep an array: in memory while the limit lasts, else in the file."""
+        """Keep an array in memory if the limit allows, otherwise in the file."""
         with self._lock:
             if self.in_memory + array.nbytes <= self.limit:
                 self.in_memory += array.nbytes
-                # a view would hold on to the whole array that it is a part of
+                # a view would keep its whole base array alive
                 return Kept(self, array if array.base is None else array.copy(), None)
             return Kept(self, array, self._write(np.ascontiguousarray(array)))
 
@@ -81,7 +80,7 @@ class Spill:
         return offset
 
     def read(self, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array from its place in the file."""
+        """Read an array from the file."""
         array = np.empty(shape, dtype)
         with self._lock:
             self._file.seek(offset)
@@ -91,7 +90,7 @@ class Spill:
         return array
 
     def release(self, offset: int | None, nbytes: int) -> None:
-        """Give back the room of an array."""
+        """Release the space of an array."""
         with self._lock:
             if offset is None:
                 self.in_memory -= nbytes

@@ -1,4 +1,4 @@
-"""How many threads, and BLAS kept to one while they run."""
+"""The number of threads, and limits on the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _blas: ThreadpoolController | None = None
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads for `n_jobs`: None is all cores (as for BLAS and for KMeans), negative counts from the end."""
+    """Threads for `n_jobs`: None means all cores (as for BLAS and KMeans), and negative numbers count from the end."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     if n_jobs is None:
         return cores

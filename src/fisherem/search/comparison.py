@@ -1,4 +1,4 @@
-"""compare: Fisher-EM, its sparse versions and the rivals on one table of data."""
+"""compare: fit Fisher-EM, its sparse versions and the rivals to one table."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from .scoring import accuracy
 
 __all__ = ["Comparison", "compare", "method_names", "methods"]
 
-# (n_clusters, random_state) -> an estimator that is not fitted.
+# (n_clusters, random_state) -> an unfitted estimator.
 Make = Callable[[int, Any], Any]
-# (name of the method, None) as it begins, (name, its row of the table) as it ends.
+# Called with (name of the method, None) before and with (name, its row of the table) after a fit.
 Watch = Callable[[str, dict[str, Any] | None], None]
-# What a method may fail with; anything else is a fault of ours.
+# Errors that are reported as a failure of the method; others are bugs.
 _FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
 
 def methods() -> dict[str, Make]:
-    """Every method by name, as the registers are now.
+    """Every method by name, from the current registers.
 
     FisherEM and SparseFisherEM with their defaults, SparseFisherEM with each sparse step at a share of 0.1, the rivals.
     """
@@ -54,18 +54,18 @@ def _sparse(step: str) -> Make:
 
 
 def _key(name: str) -> str:
-    """Letters and digits, in one case: "kmeans", "K-Means" and "k-means" are one name."""
+    """The name in lower case without punctuation: "kmeans", "K-Means" and "k-means" are the same."""
     return "".join(c for c in str(name).casefold() if c.isalnum())
 
 
 @dataclass
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`.
 
     `table` (a row per method: method, accuracy, ari, n_variables, seconds, reason) · `agreement` (methods x methods,
     adjusted Rand index of their partitions; NaN for methods that failed) · `supports` (variables x methods, bool) ·
-    `models` the fitted estimators by name · `n_missing` missing cells: methods that take none were given the
-    conditional means of one group with common factors.
+    `models` the fitted estimators by name · `n_missing` missing cells: for methods that do not support them they are
+    imputed by the conditional means of one group with common factors.
     """
 
     table: pd.DataFrame
@@ -78,13 +78,13 @@ class Comparison:
 def compare(
     X, y=None, methods="all", n_clusters=3, *, random_state=0, seconds: float | None = None, watch: Watch | None = None
 ) -> Comparison:
-    """Fit every method to X and put accuracy, variables, time and agreement side by side.
+    """Fit several methods to X and compare accuracy, selected variables, time and agreement.
 
     Parameters
     ----------
     X : table (n x p), array or frame
     y : labels, optional
-        For scoring only: with them the table has the accuracy (under the best matching) and the adjusted Rand index.
+        Used for scoring only: they add the accuracy (under the best matching) and the adjusted Rand index to the table.
     methods : "all", names, or a mapping of names to estimators of your own
         The names are FisherEM, SparseFisherEM, "SparseFisherEM <method>" for each sparse step, and the rivals; case,
         blanks and hyphens do not matter. An estimator of your own needs `fit` and `labels_` or `predict`; without
@@ -93,13 +93,13 @@ def compare(
         For the methods by name.
     random_state : int, default=0
     seconds : float, optional
-        The time that each method may take. With it the methods run in a process of their own, and one that takes longer
-        is ended; its row says so.
+        A time limit per method. With it the methods run in a separate process, which is stopped when the limit is
+        reached; the row of the method says so.
     watch : callable, optional
-        watch(name, None) is called as a method begins and watch(name, row) as it ends, with its row of the table as a
-        dictionary.
+        watch(name, None) is called before a method is fitted and watch(name, row) after it, with its row of the table
+        as a dictionary.
 
-    A method that fails is a row with the reason, and the others go on.
+    If a method fails, its row has the reason, and the other methods are still fitted.
     """
     check_number("n_clusters", n_clusters, integer=True, least=1)
     if seconds is not None:
@@ -172,7 +172,7 @@ def _estimators(wanted, n_clusters: int, seed) -> dict[str, Any]:
 
 
 def method_names(wanted) -> list[str]:
-    """The names of methods as the table has them: "all" of them, or those meant by "kmeans" or "K-Means"."""
+    """The names of methods as in the table, for "all" or for names such as "kmeans" or "K-Means"."""
     known = methods()
     keys = {_key(name): name for name in known}
     chosen = [wanted] if isinstance(wanted, str) else check_list("methods", wanted)
@@ -183,15 +183,15 @@ def method_names(wanted) -> list[str]:
 
 
 def _ready() -> None:
-    """Nothing: a process that unpickles this function has imported everything here."""
+    """Do nothing: unpickling this function in another process imports this module."""
 
 
 def _silent(name: str, row: dict | None) -> None:
-    """For whoever does not watch."""
+    """The default of `watch`."""
 
 
 def _fitted(worker: LimitedWorker, estimator, X, p: int, seconds: float | None):
-    """`_fit` here, or within a limit in another process."""
+    """`_fit` in this process, or with a time limit in another one."""
     if seconds is None:
         return _fit(estimator, X, p)
     from concurrent.futures.process import BrokenProcessPool
@@ -200,11 +200,11 @@ def _fitted(worker: LimitedWorker, estimator, X, p: int, seconds: float | None):
         return worker.run(_fit, estimator, X, p, seconds=seconds)
     except BrokenProcessPool:
         worker.stop()
-        raise MemoryError("its process was ended from outside: was there enough memory?") from None
+        raise MemoryError("its process was killed, possibly because memory ran out") from None
 
 
 def _fit(estimator, X, p: int):
-    """(fitted, labels, support, seconds, what it warned of)."""
+    """(fitted estimator, labels, support, seconds, warnings)."""
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -217,9 +217,5 @@ def _fit(estimator, X, p: int):
 
 
 def _agreement(names: list[str], labels: dict[str, np.ndarray]) -> pd.DataFrame:
-    values = np.full((len(names), len(names)), np.nan)
-    for i, a in enumerate(names):
-        for j, b in enumerate(names):
-            if a in labels and b in labels:
-                values[i, j] = adjusted_rand_score(labels[a], labels[b])
-    return pd.DataFrame(values, index=names, columns=names)
+    found = {a: {b: adjusted_rand_score(labels[a], labels[b]) for b in labels} for a in labels}
+    return pd.DataFrame.from_dict(found, orient="index", dtype=float).reindex(index=names, columns=names)

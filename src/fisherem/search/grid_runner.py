@@ -1,142 +1,232 @@
-"""The work of a search: from a prepared data set and a grid to outcomes, and which of them is best."""
+"""The search among DLM models: every K x model is fitted, then sparsity paths are followed from the best fits."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.base import clone
 
 from .._utils.parallel import run_tasks
 from ..core.data.problem import Problem
+from ..core.dlm.f_step.step import AXIS_WEIGHTS, FStep
 from ..core.dlm.family import SparseSettings
 from ..core.engine.checkpoints import Store
 from ..core.engine.concurrent_runs import shares_of
-from ..core.engine.multistart import FitError, Specification, starting_points
-from ..model.dlm import MODELS
-from ..rows.threads import n_threads
-from .grid import DENSE, Outcome, dense_cells, path_cell
+from ..core.engine.loop import Fit, restore
+from ..core.engine.multistart import Specification, starting_points
+from ..estimators.fitting import (
+    Fitted,
+    ScaledRows,
+    adopt,
+    feature_names,
+    scaled_rows,
+    specification,
+    warn_of_constant_columns,
+)  # fmt: skip
+from ..model.dlm import AUTO, DLM, MODELS, resolve
+from ..policy.model import Chosen
+from ..policy.scaling import warn_of_large_columns
+from ..tables.checking import check_list, check_one_of, check_sparsity
+from .grid import DENSE, SELECTION, Outcome, columns, dense_cells, path_cell
+from .grids import SearchGrid
 
-__all__ = ["Grid", "best_index", "in_order", "outcomes_of"]
+__all__ = ["PATH_CRITERIA", "DLMGrid"]
 
 Cell = tuple[int, str]  # number of groups, name of the model
 
+# The values of `path_criterion`, each with the prefix of the column of the results that chooses the sparsity.
+PATH_CRITERIA = {"selection": SELECTION, "penalised": ""}
 # Numbers of groups whose criterion lies within this of the best are not ruled out by the dense fits: the selection of
 # variables, which removes the noise of the others, decides between them. Kass & Raftery (1995) call a difference of 5
 # very strong; the dense criterion counts K d means where K p are used, so twice that is left open.
 _UNDECIDED = 10.0
-# Tasks for each worker process, at least: numbers of groups take times that differ.
+# Tasks per worker process, at least: the running time depends on the number of groups.
 _TASKS_PER_JOB = 2
 
 
-@dataclass(frozen=True)
-class Grid:
-    """What is to be fitted, and by what it is judged."""
-
-    specs: dict[Cell, Specification]  # the dense specification of every K x model
-    sparse: list[SparseSettings]  # the sparsity paths of a cell, one per weighting of the axes; none for Fisher-EM
-    sparsities: Any  # "auto" or shares
-    criterion: str
-    path_criterion: str
-    joint: bool
-
-    @property
-    def path_column(self) -> str:
-        """The column of the results that chooses along a path."""
-        return self.criterion if self.path_criterion == "penalised" else f"selection_{self.criterion}"
+def model_names(models) -> list[str]:
+    """The names of the models to compare, from the parameter `models` of a search."""
+    if models is not None and not isinstance(models, str):
+        models = check_list("models", models)
+        if not all(isinstance(name, (str, DLM)) for name in models):
+            raise ValueError(f"models must be 'all' or names of models; got {models!r}")
+        if not models:
+            raise ValueError("models is empty: give at least one model, or 'all'")
+    names = ["all"] if models is None else [models] if isinstance(models, str) else models
+    return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(name).name for name in names))
 
 
-def outcomes_of(problem: Problem, grid: Grid, store: Store, n_jobs: int | None, bar) -> Iterator[Outcome]:
-    """The outcome of every fit, as they are finished: dense fits of all cells, then the paths of the winners."""
-    # rows in a file or on a cluster stay there: each fit uses all threads or workers in turn
-    jobs = n_threads(n_jobs) if problem.rows.portable else 1
-    apart = problem if jobs == 1 else _single_threaded(problem)
-    dense: dict[Cell, Outcome] = {}
-    bar.add(len(grid.specs))
-    for cell, outcome in _dense_outcomes(apart, grid, store, jobs):
-        dense[cell] = outcome
-        yield outcome
-        bar.step(_best_note(grid, dense.values()))
-    paths = [(cell, sparse) for cell in _winners(grid, dense) for sparse in grid.sparse]
-    bar.add(len(paths))
-    tasks = [(_sparse(grid.specs[cell], sparse), dense[cell].fit, grid.sparsities) for cell, sparse in paths]
-    for _, outcomes in run_tasks(partial(path_cell, apart, store), tasks, jobs):
-        yield from outcomes
-        bar.step(_best_note(grid, dense.values()))
+def _axis_weights(search) -> list[str]:
+    """The weightings of the axes that were asked for; none for axis_weights=None."""
+    if search.axis_weights is None:
+        return []
+    given = search.axis_weights
+    names = [given] if isinstance(given, str) else check_list("axis_weights", given)
+    if not names:
+        raise ValueError("axis_weights is empty: give 'equal', 'relevance', both, or None")
+    return names
 
 
-def _dense_outcomes(problem: Problem, grid: Grid, store: Store, jobs: int) -> Iterator[tuple[Cell, Outcome]]:
-    """Starts are shared by the models of one K; the longest work goes first."""
-    clusters = sorted({K for K, _ in grid.specs}, reverse=True)
-    one_of = [next(s for (k, _), s in grid.specs.items() if k == K) for K in clusters]
-    found = run_tasks(partial(starting_points, problem), [(spec,) for spec in one_of], jobs)
-    starts = {clusters[i]: points for i, points in found}
-    cells = [some for K in clusters for some in _shared(problem, grid, K, len(starts[K]), jobs / len(clusters))]
-    tasks = [([grid.specs[cell] for cell in some], starts[some[0][0]]) for some in cells]
-    for i, outcomes in run_tasks(partial(dense_cells, problem, store), tasks, jobs):
-        yield from zip(cells[i], outcomes, strict=True)
+class DLMGrid(SearchGrid):
+    """Fits of FisherEM for every K x model, and sparsity paths of SparseFisherEM."""
 
+    has_verdict, least_groups = True, 2
 
-def _shared(problem: Problem, grid: Grid, K: int, n_starts: int, jobs: float) -> list[list[Cell]]:
-    """The models of one number of groups, in parts that share every pass over the rows.
+    def __init__(self, search, n: int, p: int):
+        super().__init__(search, n, p)
+        # the paper's models have no common factors in their noise: a search fits them without, unless told how many
+        automatic = isinstance(search.estimator.noise_factors, str)
+        self.without_factors = {"noise_factors": 0} if automatic else {}
+        self.path_column = PATH_CRITERIA[search.path_criterion] + self.criterion
+        self.sparse: list[SparseSettings] = []  # one per weighting of the axes; none for FisherEM
+        dense: dict[str, float] = dict(self.without_factors)
+        if search.n_init is not None:
+            dense["n_init"] = search.n_init
+        e = search.estimator
+        if "axis_weights" in e._compared:
+            dense["sparsity"] = 1.0
+            for weights in _axis_weights(search) or [e.axis_weights]:
+                self.sparse.append(self._sparse_settings(weights))
+        self.specs: dict[Cell, Specification] = {}  # the dense specification of every K x model
+        for K in dict.fromkeys(search._clusters()):
+            for name in model_names(search.models):
+                spec = specification(clone(e).set_params(n_clusters=int(K), model=name, **dense), n, p)
+                self.specs[int(K), name] = replace(spec, family=spec.family.dense())
 
-    There are as many of them as there is room for side by side, and fewer with many `jobs` (for each number of groups).
-    """
-    own = [cell for cell in grid.specs if cell[0] == K]
-    at_once = shares_of(problem, K, len(own) * n_starts) // n_starts
-    parts = math.ceil(_TASKS_PER_JOB * jobs) if problem.rows.portable else 1
-    size = max(1, min(at_once, math.ceil(len(own) / parts)))
-    return [own[i : i + size] for i in range(0, len(own), size)]
+    def _sparse_settings(self, weights: str) -> SparseSettings:
+        """The estimator's sparse step with this weighting of the axes."""
+        e = self.search.estimator
+        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), weights, e._step_options())
 
+    @staticmethod
+    def check(search) -> None:
+        """Check what only this grid has: models, path criterion, weightings of the axes and sparsities."""
+        if search.n_factors is not None:
+            raise ValueError("n_factors is for a FactorMixture: FisherEM's noise takes noise_factors")
+        model_names(search.models)
+        check_one_of("path_criterion", search.path_criterion, PATH_CRITERIA)
+        for name in _axis_weights(search):
+            check_one_of("axis_weights", name, AXIS_WEIGHTS)
+        if isinstance(search.sparsities, str):
+            check_one_of("sparsities", search.sparsities, (AUTO,))
+        elif not (shares := check_list("sparsities", search.sparsities)):
+            raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
+        else:
+            for share in shares:
+                check_sparsity(share, 1, "sparsities")
 
-def _sparse(spec: Specification, sparse: SparseSettings) -> Specification:
-    return replace(spec, family=replace(spec.family, sparse=sparse))
+    def prepare(self, table, weights, prior) -> ScaledRows:
+        """Scale and centre the rows, with a warning about constant columns and about columns in large units."""
+        problem, scales = scaled_rows(self.search.estimator, table, weights, self.search.n_jobs, prior)
+        with problem.rows.closed_on_error():
+            names = feature_names(self.search)
+            warn_of_constant_columns(problem, names)
+            if scales is None:
+                warn_of_large_columns(problem, names)
+        return ScaledRows(problem, scales)
 
+    def outcomes(self, data: ScaledRows, store: Store, jobs: int, bar) -> Iterator[Outcome]:
+        """The dense fits of all cells, then the paths of the best ones."""
+        dense: dict[Cell, Outcome] = {}
+        bar.add(len(self.specs))
+        for cell, outcome in self._dense_outcomes(data, store, jobs):
+            dense[cell] = outcome
+            yield outcome
+            bar.step(self._best_note(dense))
+        paths = [(cell, sparse) for cell in self._open_cells(dense) for sparse in self.sparse]
+        bar.add(len(paths))
+        tasks = [
+            (replace(spec, family=replace(spec.family, sparse=sparse)), dense[cell].fit, self.search.sparsities)
+            for cell, sparse in paths
+            for spec in [self.specs[cell]]
+        ]
+        for _, outcomes in run_tasks(partial(path_cell, data, store), tasks, jobs):
+            yield from outcomes
+            bar.step(self._best_note(dense))
 
-def _winners(grid: Grid, dense: dict[Cell, Outcome]) -> list[Cell]:
-    """Cells whose sparsity path is followed: the best model of each K that the criterion cannot rule out."""
-    fitted = [cell for cell, outcome in dense.items() if outcome.fit is not None]
-    if grid.joint or not fitted or not grid.sparse:
-        return fitted
-    rank = {cell: dense[cell].rank(grid.criterion) for cell in fitted}
-    best_of_each = [max((c for c in fitted if c[0] == K), key=rank.__getitem__) for K in {c[0] for c in fitted}]
-    least = max(dense[cell].row[grid.criterion] for cell in best_of_each) - _UNDECIDED
-    return sorted(cell for cell in best_of_each if dense[cell].row[grid.criterion] >= least)
+    def _dense_outcomes(self, data: ScaledRows, store: Store, jobs: int) -> Iterator[tuple[Cell, Outcome]]:
+        """The models of one K share their starts; large K come first, as they take longest."""
+        clusters = sorted({K for K, _ in self.specs}, reverse=True)
+        one_of = [next(s for (k, _), s in self.specs.items() if k == K) for K in clusters]
+        found = run_tasks(partial(starting_points, data.problem), [(spec,) for spec in one_of], jobs)
+        starts = {clusters[i]: points for i, points in found}
+        share = jobs / len(clusters)
+        cells = [some for K in clusters for some in self._parts(data.problem, K, len(starts[K]), share)]
+        tasks = [([self.specs[cell] for cell in some], starts[some[0][0]]) for some in cells]
+        for i, outcomes in run_tasks(partial(dense_cells, data, store), tasks, jobs):
+            yield from zip(cells[i], outcomes, strict=True)
 
+    def _parts(self, problem: Problem, K: int, n_starts: int, jobs: float) -> list[list[Cell]]:
+        """The models with K groups, in parts that share every pass over the rows.
 
-def _best_note(grid: Grid, outcomes) -> str:
-    row = max(outcomes, key=lambda outcome: outcome.rank(grid.criterion)).row
-    return f"best {grid.criterion} {row[grid.criterion]:.1f} (K={row['n_clusters']}, {row['model']})"
+        A part is as large as memory allows, and smaller where there are many `jobs` (per number of groups).
+        """
+        own = [cell for cell in self.specs if cell[0] == K]
+        at_once = shares_of(problem, K, len(own) * n_starts) // n_starts
+        parts = math.ceil(_TASKS_PER_JOB * jobs) if problem.rows.portable else 1
+        size = max(1, min(at_once, math.ceil(len(own) / parts)))
+        return [own[i : i + size] for i in range(0, len(own), size)]
 
+    def _open_cells(self, dense: dict[Cell, Outcome]) -> list[Cell]:
+        """The cells whose sparsity path is followed: the best model of each K that the criterion cannot rule out."""
+        fitted = [cell for cell, outcome in dense.items() if outcome.fit is not None]
+        if self.search.joint or not fitted or not self.sparse:
+            return fitted
+        rank = {cell: dense[cell].rank(self.criterion) for cell in fitted}
+        best_of_each = [max((c for c in fitted if c[0] == K), key=rank.__getitem__) for K in {c[0] for c in fitted}]
+        value = {cell: dense[cell].row[self.criterion] for cell in best_of_each}
+        return sorted(cell for cell in best_of_each if value[cell] >= max(value.values()) - _UNDECIDED)
 
-def in_order(outcomes: list[Outcome]) -> list[Outcome]:
-    """Dense fits first, by K and model; then the paths, densest first. An error if every fit failed."""
-    if all(outcome.fit is None for outcome in outcomes):
-        reasons = "; ".join(sorted({outcome.row["stop_reason"] for outcome in outcomes}))
-        raise FitError(f"all {len(outcomes)} fits failed: {reasons}")
-    names = list(MODELS)
+    def _best_note(self, dense: dict[Cell, Outcome]) -> str:
+        row = max(dense.values(), key=lambda outcome: outcome.rank(self.criterion)).row
+        return f"best {self.criterion} {row[self.criterion]:.1f} (K={row['n_clusters']}, {row['model']})"
 
-    def place(outcome: Outcome) -> tuple:
-        row = outcome.row
-        cell = (row["n_clusters"], names.index(row["model"]))
-        return (row["method"] != DENSE, *cell, row["axis_weights"], -row["sparsity"])
+    def sorted(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Dense fits first, by K and model; then the paths, densest first."""
+        names = list(MODELS)
 
-    return sorted(outcomes, key=place)
+        def place(outcome: Outcome) -> tuple:
+            row = outcome.row
+            cell = (row["n_clusters"], names.index(row["model"]))
+            return (row["method"] != DENSE, *cell, row["axis_weights"], -row["sparsity"])
 
+        ordered = sorted(outcomes, key=place)
+        for outcome in ordered:
+            outcome.row = {name: outcome.row[name] for name in columns()}
+        return ordered
 
-def best_index(outcomes: list[Outcome], grid: Grid) -> int:
-    """Which outcome is best: along the paths, where there are any."""
-    path = [i for i, o in enumerate(outcomes) if o.row["method"] != DENSE and np.isfinite(o.row["log_likelihood"])]
-    column = grid.path_column if path else grid.criterion
-    return max(path or range(len(outcomes)), key=lambda i: outcomes[i].rank(column))
+    def best_index(self, outcomes: list[Outcome]) -> int:
+        """The best fit along the paths, or the best dense fit where there are none."""
+        path = [i for i, o in enumerate(outcomes) if o.row["method"] != DENSE and np.isfinite(o.row["log_likelihood"])]
+        column = self.path_column if path else self.criterion
+        return max(path or range(len(outcomes)), key=lambda i: outcomes[i].rank(column))
 
+    def estimator(self, params: dict):
+        """The search's estimator with the chosen parameters."""
+        return clone(self.search.estimator).set_params(**params, **self.without_factors)
 
-def _single_threaded(problem: Problem) -> Problem:
-    """The same data for a worker: parallelism is over fits then."""
-    rows = copy.copy(problem.rows)
-    rows.n_threads = 1
-    return replace(problem, rows=rows)
+    def adopt(self, estimator, data: ScaledRows, best: Outcome) -> tuple[Problem, Fit]:
+        """Set the fitted attributes of the best estimator."""
+        assert best.fit is not None
+        fit = restore(data.problem, best.fit)
+        adopt(estimator, Fitted(data.problem, Chosen(fit, [], resolve(best.row["model"]), []), data.scales))
+        return data.problem, fit
+
+    def paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
+        """The norm of each variable's loadings (rows: shares, columns: variables) along every path."""
+        names = getattr(self.search, "feature_names_in_", np.arange(problem.p))
+        tables: dict[tuple[int, str, str], dict[float, np.ndarray]] = {}
+        for o in outcomes:
+            if o.row["method"] != DENSE and o.fit is not None:
+                axes = o.fit.solution.axes
+                loadings = FStep.loadings(axes, problem.scatter)  # orthonormal, as in `loadings_`
+                if axes.sparse is not None:
+                    loadings = np.where(axes.sparse.any(axis=1)[:, None], loadings, 0.0)
+                key = (o.row["n_clusters"], o.row["model"], o.row["axis_weights"])
+                tables.setdefault(key, {})[o.row["sparsity"]] = np.linalg.norm(loadings, axis=1)
+        return {key: pd.DataFrame.from_dict(t, orient="index", columns=names) for key, t in tables.items()}

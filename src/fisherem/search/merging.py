@@ -1,8 +1,8 @@
-"""The merge tree: which groups would join next, and how much doubt that takes away.
+"""The merge tree: which groups would be merged next, and how much that lowers the entropy of the posteriors.
 
-Two groups that overlap make the posteriors of their rows uncertain. Joining the pair whose union lowers the entropy of
-the posteriors most, again and again, gives a tree (Baudry et al. 2010). A large fall says that two groups were hardly
-apart; where the falls become small, what is left are groups that are well apart.
+Two groups that overlap make the posteriors of their rows uncertain. Repeatedly merging the pair whose union lowers the
+entropy of the posteriors most gives a tree (Baudry et al. 2010). A large decrease means that two groups were hardly
+separated; once the decreases are small, the remaining groups are well separated.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["Join", "MergeTree", "merge_tree"]
 
 @dataclass(frozen=True)
 class Join:
-    """Two groups made one: `first` and `second` are tuples of groups of the fit, counted from 0.
+    """A merge of two groups: `first` and `second` are tuples of groups of the fit, counted from 0.
 
-    `n_clusters` are left after it; `entropy` is that of the posteriors after it and `fall` by how much it fell, in
-    nats; `rows` are in the joined group.
+    `n_clusters` is the number of groups after it, `entropy` that of the posteriors after it, `fall` its decrease, both
+    in nats; `rows` is the number of rows in the merged group.
     """
 
     n_clusters: int
@@ -35,25 +35,25 @@ class Join:
 
     @property
     def fall_per_row(self) -> float:
-        """Nats of doubt per row of the joined group that go away."""
+        """The decrease of the entropy per row of the merged group, in nats."""
         return self.fall / max(self.rows, np.finfo(float).tiny)
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """All groups of the fit in the joined one, ascending."""
+        """All groups of the fit in the merged one, ascending."""
         return tuple(sorted(self.first + self.second))
 
 
 @dataclass(frozen=True)
 class MergeTree:
-    """The joins of K groups into one.
+    """The sequence of merges from K groups to one.
 
     Attributes
     ----------
     joins : tuple of Join
-        The first one first.
+        In the order in which they are made.
     entropy : float
-        Of the posteriors before any join.
+        The entropy of the posteriors before any merge.
     """
 
     joins: tuple[Join, ...]
@@ -75,7 +75,7 @@ class MergeTree:
         return np.unique(names, return_inverse=True)[1][np.asarray(labels)]
 
     def sentences(self) -> list[str]:
-        """The joins in words: which groups, and how many nats per row of doubt go away."""
+        """The merges in words: which groups, and the decrease of the entropy per row."""
         return [
             f"{_named(join.first)} with {_named(join.second)}: {join.n_clusters} left, "
             f"{join.fall_per_row:.3f} nats of doubt per row go away"
@@ -84,7 +84,7 @@ class MergeTree:
 
 
 def merge_tree(posteriors: np.ndarray, sample_weight: np.ndarray | None = None) -> MergeTree:
-    """The tree of posterior probabilities (n x K)."""
+    """The merge tree for posterior probabilities (n x K)."""
     T = np.asarray(posteriors, float).copy()
     if T.ndim != 2 or not T.size:
         raise ValueError(f"posteriors must be a table of rows and groups; got an array of shape {T.shape}")
@@ -107,7 +107,7 @@ def merge_tree(posteriors: np.ndarray, sample_weight: np.ndarray | None = None) 
 
 
 def _terms(t: np.ndarray) -> np.ndarray:
-    """-t log t, 0 for t = 0."""
+    """-t log t, with 0 for t = 0."""
     return -t * np.log(np.maximum(t, np.finfo(float).tiny))
 
 
@@ -116,7 +116,7 @@ def _entropy(T: np.ndarray, weights: np.ndarray) -> float:
 
 
 def _fall(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
-    """What joining two columns of posteriors takes off the entropy."""
+    """The decrease of the entropy when two columns of posteriors are merged."""
     return float(weights @ (_terms(a) + _terms(b) - _terms(a + b)))
 
 

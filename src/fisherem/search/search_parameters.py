@@ -1,93 +1,90 @@
-"""What a search is asked for: the parameters of `ModelSearch`, checked and resolved."""
+"""The parameters of `ModelSearch`, checked and resolved."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
-from sklearn.base import clone
 
-from ..core.dlm.f_step.step import AXIS_WEIGHTS
-from ..core.dlm.family import SparseSettings
-from ..core.engine.multistart import Specification
-from ..estimators import FisherEM, SparseFisherEM
-from ..estimators.fitting import check_parameters, specification
+from .._utils.register import Register
+from ..estimators.fitting import check_parameters
 from ..model.criteria import CRITERIA
-from ..model.dlm import AUTO, DLM, MODELS, resolve
-from ..tables.checking import (
-    MOST_REPEATS,
-    check_flag,
-    check_list,
-    check_number,
-    check_one_of,
-    check_path,
-    check_sparsity,
-)
-from .factor_search import check_factor_search, is_factor_search
+from ..model.dlm import AUTO
+from ..tables.checking import MOST_REPEATS, check_flag, check_list, check_number, check_one_of, check_path
+from .factor_search import FactorGrid
+from .grid_runner import DLMGrid
+from .grids import SearchGrid
 
-__all__ = ["VERDICT", "SearchParameters"]
+__all__ = ["GRIDS", "VERDICT", "SearchParameters"]
 
 VERDICT = "verdict"
-# What the paper searches by, and the numbers of groups that such a search tries by default.
+# The paper's criterion, and the numbers of groups that a search by a criterion tries by default.
 _PAPERS, _CLUSTERS = "bic", range(2, 9)
-_LIMITS: dict[str, dict[str, int]] = {"n_init": {"least": 1, "most": MOST_REPEATS}, "n_jobs": {}}
+# By the attribute `_grid` of the estimator.
+GRIDS: Register[type[SearchGrid]] = Register("search grid", {"dlm": DLMGrid, "factors": FactorGrid})
 
 
 class SearchParameters:
-    """The parameters of a search, as its constructor has left them."""
+    """The parameters of a search, stored as scikit-learn's conventions ask for."""
 
-    estimator: Any
-    n_clusters: Any
-    models: Any
-    sparsities: Any
-    criterion: str
-    path_criterion: str
-    axis_weights: Any
-    joint: bool
-    min_size: Any
-    n_splits: int
-    sample_size: int
-    fewest_variables: bool
-    n_init: int | None
-    n_jobs: int | None
-    checkpoint: Any
-    progress: Any
-    n_factors: Any
+    def __init__(
+        self,
+        estimator,
+        *,
+        n_clusters="auto",
+        models=None,
+        sparsities="auto",
+        criterion="auto",
+        path_criterion="selection",
+        axis_weights=("equal", "relevance"),
+        joint=False,
+        min_size="auto",
+        n_splits=3,
+        sample_size=1000,
+        n_init=None,
+        n_jobs=None,
+        checkpoint=None,
+        progress="auto",
+        n_factors=None,
+    ):
+        self.estimator = estimator
+        self.n_clusters = n_clusters
+        self.models = models
+        self.sparsities = sparsities
+        self.criterion = criterion
+        self.path_criterion = path_criterion
+        self.axis_weights = axis_weights
+        self.joint = joint
+        self.min_size = min_size
+        self.n_splits = n_splits
+        self.sample_size = sample_size
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.progress = progress
+        self.n_factors = n_factors
 
-    def _check_parameters(self) -> None:
-        if is_factor_search(self):
-            return check_factor_search(self)
-        if not isinstance(self.estimator, FisherEM):
+    def _grid(self) -> type[SearchGrid]:
+        """The kind of grid that a search by a criterion makes for this estimator."""
+        name = getattr(self.estimator, "_grid", "")
+        if name not in GRIDS:
             kinds = "a FisherEM, SparseFisherEM or FactorMixture"
             raise TypeError(f"estimator must be {kinds}; got {type(self.estimator).__name__}")
-        if self.n_factors is not None:
-            raise ValueError("n_factors is for a FactorMixture: FisherEM's noise takes noise_factors")
+        return GRIDS[name]
+
+    def _check_parameters(self) -> None:
+        grid = self._grid()
         check_parameters(self.estimator)
         if not isinstance(self.estimator.init, str):
             raise ValueError("init must be a name in a search: given labels fit one number of groups only")
-        check_one_of("criterion", self.criterion, (AUTO, VERDICT, *CRITERIA))
-        for name in ("joint", "fewest_variables"):
-            check_flag(name, getattr(self, name))
+        check_one_of("criterion", self.criterion, (AUTO, *([VERDICT] if grid.has_verdict else []), *CRITERIA))
+        check_flag("joint", self.joint)
         self._check_clusters()
-        if not self._models():
-            raise ValueError("models is empty: give at least one model, or 'all'")
         if self._criterion() == VERDICT:
             self._check_verdict()
-        check_one_of("path_criterion", self.path_criterion, ("selection", "penalised"))
-        for name in self._given_axis_weights():
-            check_one_of("axis_weights", name, AXIS_WEIGHTS)
-        if isinstance(self.sparsities, str):
-            check_one_of("sparsities", self.sparsities, ("auto",))
-        elif not (shares := check_list("sparsities", self.sparsities)):
-            raise ValueError("sparsities is empty: give at least one share in (0, 1], or 'auto'")
-        else:
-            for share in shares:
-                check_sparsity(share, 1, "sparsities")
-        for name in ("n_init", "n_jobs"):
+        grid.check(self)
+        for name, limits in (("n_init", {"least": 1, "most": MOST_REPEATS}), ("n_jobs", {})):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), integer=True, **_LIMITS[name])
-        check_flag("progress", self.progress, "auto")
+                check_number(name, getattr(self, name), integer=True, **limits)
+        check_flag("progress", self.progress, AUTO)
         if self.checkpoint is not None:
             check_path("checkpoint", self.checkpoint)
 
@@ -97,7 +94,8 @@ class SearchParameters:
         if not self._clusters():
             raise ValueError("n_clusters is empty: give at least one number of groups")
         for K in self._clusters():
-            check_number("n_clusters", K, integer=True, least=1 if self._criterion() == VERDICT else 2)
+            least = 1 if self._criterion() == VERDICT else self._grid().least_groups
+            check_number("n_clusters", K, integer=True, least=least)
 
     def _check_verdict(self) -> None:
         if self._asks_for_grid():
@@ -113,66 +111,22 @@ class SearchParameters:
         return self.models is not None or not isinstance(self.sparsities, str) or bool(self.joint)
 
     def _criterion(self) -> str:
-        """What chooses, with "auto" resolved."""
-        return (_PAPERS if self._asks_for_grid() else VERDICT) if self.criterion == AUTO else self.criterion
+        """The criterion or the verdict, with "auto" resolved."""
+        if self.criterion != AUTO:
+            return self.criterion
+        return VERDICT if self._grid().has_verdict and not self._asks_for_grid() else _PAPERS
 
     def _clusters(self, *, given: bool = False) -> list[int]:
-        """Numbers of groups; with `given`, none where they are left to the search."""
+        """The numbers of groups; with `given`, an empty list where they are left to the search."""
         if isinstance(self.n_clusters, str):
             return [] if given else list(_CLUSTERS)
         single = isinstance(self.n_clusters, (int, np.integer)) and not isinstance(self.n_clusters, bool)
         return [int(self.n_clusters)] if single else check_list("n_clusters", self.n_clusters)
 
-    def _models(self) -> list[str]:
-        names = ["all"] if self.models is None else [self.models]
-        if self.models is not None and not isinstance(self.models, str):
-            names = check_list("models", self.models)
-            if not all(isinstance(name, (str, DLM)) for name in names):
-                raise ValueError(f"models must be 'all' or names of models; got {self.models!r}")
-        return list(MODELS) if names == ["all"] else list(dict.fromkeys(resolve(n).name for n in names))
-
-    def _axis_weights(self) -> list[str]:
-        if not isinstance(self.estimator, SparseFisherEM):
-            return []
-        return self._given_axis_weights() or [self.estimator.axis_weights]
-
-    def _given_axis_weights(self) -> list[str]:
-        """Weightings that were asked for, whether or not the estimator has axes to weight."""
-        if self.axis_weights is None:
-            return []
-        given = self.axis_weights
-        names = [given] if isinstance(given, str) else check_list("axis_weights", given)
-        if not names:
-            raise ValueError("axis_weights is empty: give 'equal', 'relevance', both, or None")
-        return names
-
-    def _sparse_settings(self, axis_weights: str) -> SparseSettings:
-        e = self.estimator
-        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), axis_weights)
-
-    def _specifications(self, n: int, p: int) -> dict[tuple[int, str], Specification]:
-        """The dense specification of every K x model."""
-        specs = {}
-        for K in dict.fromkeys(self._clusters()):
-            for name in self._models():
-                one = clone(self.estimator).set_params(n_clusters=int(K), model=name)
-                if self.n_init is not None:
-                    one.set_params(n_init=self.n_init)
-                if isinstance(one, SparseFisherEM):
-                    one.set_params(sparsity=1.0)
-                one.set_params(**self._without_factors())
-                spec = specification(one, n, p)
-                specs[int(K), name] = replace(spec, family=spec.family.dense())
-        return specs
-
-    def _without_factors(self) -> dict[str, int]:
-        """The paper's models have no common factors in their noise: a search of them takes a number that is given."""
-        return {"noise_factors": 0} if isinstance(self.estimator.noise_factors, str) else {}
-
     def _settings(self) -> str:
-        """Everything but the grid that a fit depends on, for the checkpoints' mark."""
-        # models and shares are the grid of a search by a criterion; a verdict is on those of the estimator
-        grid = () if self._criterion() == VERDICT else ("model", "sparsity")
+        """Everything but the grid that a fit and its row depend on: checkpoints are valid for the same settings."""
+        # a verdict fits the estimator's own model and sparsity; a grid has them in the keys of its fits
+        grid = () if self._criterion() == VERDICT else self.estimator._compared
         left_out = ("n_clusters", "n_jobs", "memory", *grid)
         fixed = {name: value for name, value in self.estimator.get_params().items() if name not in left_out}
-        return repr(sorted(fixed.items())) + repr(self.n_init)
+        return repr(sorted(fixed.items())) + repr(self.n_init) + repr(list(CRITERIA))

@@ -1,25 +1,29 @@
-"""What a search has seen, as tables: the criterion by model and K, and the sparsity path of the best fit.
+"""The results of a search as tables (the criterion by model and K, the sparsity path of the best fit) and in words.
 
-A fitted `ModelSearch` goes in; plain tables come out. The pictures of `plots` and the page of `reports` draw these, so
-both show the same numbers.
+In: a fitted `ModelSearch`. Out: plain tables, which both the pictures of `plots` and the page of `reports` draw, and
+the `Summary` of the search.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.wording import column_name
+from .._utils.wording import column_name, count
+from ..estimators.describing import Summary, summary_lines, warnings_of
 from ..model.criteria import CRITERIA
+from .grid import DENSE, SELECTION
+from .grid_runner import PATH_CRITERIA
 from .search_parameters import VERDICT
 
-__all__ = ["CriterionTable", "PathTable", "criterion_label", "criterion_table", "path_column", "path_table"]
+__all__ = ["CriterionTable", "PathTable", "criterion_label", "criterion_table", "path_table", "summary_of"]
 
-# Columns of this prefix hold a criterion of the selected variables (see `docs/choosing.md`).
-_OF_THE_SELECTION = "selection_"
+# Reasons of a verdict that a summary lists; `verdict_` has all of them.
+_MOST_REASONS = 2
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,11 @@ class PathTable:
     Attributes
     ----------
     n_clusters, model : int, str
-        What the paths belong to.
+        The number of groups and the model of the paths.
     fits : dict of str to DataFrame
         For each weighting of the axes, the rows of `results_` along its path, sparsest first.
     sizes : DataFrame
-        The length of each variable's loadings along the path of `axis_weights`: a row per share (ascending), a column
+        The norm of each variable's loadings along the path of `axis_weights`: a row per share (ascending), a column
         per variable.
     axis_weights : str
         The weighting that was asked for; by default that of the best fit.
@@ -71,14 +75,9 @@ class PathTable:
     column: str
 
 
-def path_column(search) -> str:
-    """The column of `results_` that chooses the sparsity."""
-    return search.criterion_ if search.path_criterion == "penalised" else f"{_OF_THE_SELECTION}{search.criterion_}"
-
-
 def criterion_label(column: str) -> str:
-    """A column of `results_` as people read it: "BIC", "BIC of the selection"."""
-    name = column.removeprefix(_OF_THE_SELECTION)
+    """The label of a column of `results_`: "BIC", "BIC of the selection"."""
+    name = column.removeprefix(SELECTION)
     label = CRITERIA[name].label if name in CRITERIA else name
     return label if name == column else f"{label} of the selection"
 
@@ -89,26 +88,22 @@ def criterion_table(search, criterion: str | None = None) -> CriterionTable:
     `criterion` is the name of an entry of `CRITERIA`; by default the one that the search used.
     """
     check_is_fitted(search, "results_")
-    _need_a_grid(search)
+    if search.criterion_ == VERDICT:
+        raise ValueError(
+            "a verdict compares no models: see search.verdict_.rules, or give criterion='bic' for the paper's search"
+        )
     criterion = search.criterion_ if criterion is None else CRITERIA.find(criterion).name
-    dense = search.results_[search.results_["method"] == "dense"]
+    dense = search.results_[search.results_["method"] == DENSE]
     values = dense.pivot_table(index="model", columns="n_clusters", values=criterion, sort=False, dropna=False)
     values = values[sorted(values.columns)]
     model, K = values.stack().dropna().idxmax()  # type: ignore[misc]
     return CriterionTable(criterion, values, (int(K), str(model)))
 
 
-def _need_a_grid(search) -> None:
-    if search.criterion_ == VERDICT:
-        raise ValueError(
-            "a verdict compares no models: see search.verdict_.rules, or give criterion='bic' for the paper's search"
-        )
-
-
 def path_table(search, axis_weights: str | None = None) -> PathTable | None:
     """The sparsity paths of a fitted search's best number of groups and model; None for a search of dense fits.
 
-    `axis_weights` says whose loadings are wanted; by default those of the best fit.
+    `axis_weights` is the weighting whose loadings are returned; by default that of the best fit.
     """
     check_is_fitted(search, "results_")
     if not search.paths_:
@@ -120,7 +115,7 @@ def path_table(search, axis_weights: str | None = None) -> PathTable | None:
     if (K, model, weights) not in search.paths_:
         followed = ", ".join(repr(w) for k, m, w in search.paths_ if (k, m) == (K, model))
         raise ValueError(f"no path with axis_weights={weights!r} was followed; choose one of {followed}")
-    mine = results[(results["method"] != "dense") & (results["n_clusters"] == K) & (results["model"] == model)]
+    mine = results[(results["method"] != DENSE) & (results["n_clusters"] == K) & (results["model"] == model)]
     mine = mine.sort_values("sparsity", kind="stable")
     sizes = search.paths_[K, model, weights].sort_index()
     return PathTable(
@@ -130,10 +125,35 @@ def path_table(search, axis_weights: str | None = None) -> PathTable | None:
         sizes=sizes.set_axis(_names(sizes.columns), axis=1),
         axis_weights=weights,
         chosen=float(best["sparsity"]),
-        column=path_column(search),
+        column=PATH_CRITERIA[search.path_criterion] + search.criterion_,
     )
 
 
 def _names(columns) -> list[str]:
-    """Names of variables; a table without names has the columns' numbers from 0 here."""
+    """Names of variables; columns without names are numbered from 0 in `paths_`."""
     return [column_name(int(c)) if isinstance(c, (int, np.integer)) else str(c) for c in columns]
+
+
+def summary_of(search: Any, best: Any) -> Summary:
+    """The summary of a fitted search; `best` is its best estimator, or the last step of the best pipeline."""
+    K, n = len(best.weights_), len(best.labels_)
+    notes = ["interrupted: the choice is based on the fits that were finished"] if search.interrupted_ else []
+    verdict = getattr(search, "verdict_", None)
+    if verdict is not None:
+        title = f"ModelSearch: {count(K, 'group')} of {count(n, 'row')} ({verdict.degree})"
+        said = [("verdict", verdict.headline), *(("", reason) for reason in verdict.reasons[:_MOST_REASONS])]
+        # the verdict has a caution of its own about few rows
+        notes = [*verdict.cautions, *(text for text in warnings_of(best) if not text.startswith("fewer rows"))]
+    else:
+        chosen = ", ".join(f"{name} {_short(value)}" for name, value in search.best_params_.items())
+        label = CRITERIA[search.criterion_].label
+        title = f"ModelSearch: {count(K, 'group')} of {count(n, 'row')}, chosen by {label}"
+        said = [
+            ("chosen", f"{chosen} ({label} {search.best_score_:.1f}, best of {count(len(search.results_), 'fit')})")
+        ]
+        notes += warnings_of(best)
+    return Summary(title, [*said, *summary_lines(best)], notes)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""SelectDiscriminative: keep the variables that a sparse fit selects, as a step of a pipeline."""
+"""SelectDiscriminative: select the variables of a sparse fit, as a step of a pipeline."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator, default=SparseFisherEM()
-        Any estimator with `support_` after fit, or a pipeline that ends in one and keeps the columns apart (a scaler
-        does, PCA does not).
+        Any estimator with `support_` after fit, or a pipeline that ends in one and does not mix columns (as PCA
+        does).
 
     Attributes
     ----------
@@ -39,10 +39,10 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.estimator = estimator
 
     def __sklearn_tags__(self):
-        """Sparse rows and missing values, if the estimator takes them."""
+        """Sparse rows and missing values are allowed if the estimator supports them."""
         tags = super().__sklearn_tags__()
         estimator = SparseFisherEM() if self.estimator is None else self.estimator
-        if hasattr(estimator, "__sklearn_tags__"):  # what is no estimator is refused by `fit`
+        if hasattr(estimator, "__sklearn_tags__"):  # `fit` refuses anything else
             takes = get_tags(estimator).input_tags
             tags.input_tags.sparse, tags.input_tags.allow_nan = takes.sparse, takes.allow_nan
         return tags
@@ -64,13 +64,13 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if not hasattr(last, "support_"):
             raise TypeError(f"{type(last).__name__} has no support_ after fit: it selects no variables")
         if last is not self.estimator_ and columns_of(self.estimator_) is None:
-            raise ValueError("the steps before the estimator mix the columns: none of them is selected by itself")
+            raise ValueError("the steps before the estimator mix the columns, so no single columns can be selected")
         return self
 
     def transform(self, X):
         """The selected columns of X (n x number selected): a lazy dask array for dask rows, an array for a file.
 
-        Of a sparse matrix they stay sparse.
+        A sparse matrix stays sparse.
         """
         check_is_fitted(self)
         X = open_rows(self, X)

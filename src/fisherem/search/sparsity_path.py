@@ -1,4 +1,4 @@
-"""A path of sparsities: from dense to one variable per axis, each point started from its denser neighbour."""
+"""The sparsity path: from dense to one variable per axis, each point started from its denser neighbour."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _POINTS = 20
 
 @dataclass
 class PathPoint:
-    """A share of the path, and its fit."""
+    """A point of the path: the share and its fit."""
 
     sparsity: float
     fit: Fit | None
-    reason: str = ""  # why there is no fit
+    reason: str = ""  # of the failure
 
     @property
     def n_selected(self) -> int:
@@ -45,12 +45,12 @@ def sparsity_path(
 ) -> list[PathPoint]:
     """Fits along the path, densest first. `fit_point(share, compute)` may serve a point from a store.
 
-    Each share is fitted twice, from its denser neighbour's posteriors and from the dense fit's, and the more likely
-    kept: a warm start that has gone astray cannot win.
+    Each share is fitted twice, from the posteriors of its denser neighbour and from those of the dense fit, and the fit
+    with the larger likelihood is kept. This protects against poor warm starts.
     """
     serve = fit_point or (lambda share, compute: compute())
     family = spec.family
-    both = replace(spec, first_start=False)  # the more likely of two, whatever the starts of the dense fit
+    both = replace(spec, first_start=False)  # the likelihood chooses, whatever the start of the dense fit
 
     def point(share: float, neighbour: Fit | None) -> PathPoint:
         def compute() -> PathPoint:

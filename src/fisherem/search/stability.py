@@ -1,4 +1,4 @@
-"""How sure groups and a selection are: refits on subsamples (stability selection, Meinshausen & Buehlmann 2010)."""
+"""Stability of groups and selection: refits on subsamples (stability selection, Meinshausen & Buehlmann 2010)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
 
-# A variable, or a row's group, counts as stable from this share of the refits on: the threshold of Meinshausen and
+# A variable or the group of a row counts as stable from this share of the refits: the threshold of Meinshausen and
 # Buehlmann must lie above one half, and they find little difference between 0.6 and 0.9.
 COMES_BACK = 0.75
 # Agreement between refits is measured on at most this many rows, and on at most this many pairs of refits.
@@ -55,13 +55,13 @@ class Stability:
     failures : list of str
         The reasons of refits that failed.
     row_frequencies : ndarray of shape (n,) or None
-        The share of the refits that put each row into its group again. The groups of a refit are first matched with
-        those of the fit to all rows, one to one, so that the most rows agree; a row that lies in a group without a
-        match did not come back.
+        The share of the refits that assign each row to the same group. The groups of a refit are first matched one to
+        one with those of the fit to all rows, so that most rows agree; a row in an unmatched group counts as
+        different.
     labels : ndarray of shape (n,) or None
         The groups of the fit to all rows, from 0.
     fraction : float
-        The share of the rows that each refit has seen.
+        The share of the rows used by each refit.
     """
 
     frequencies: np.ndarray
@@ -82,8 +82,8 @@ class Stability:
     def error_bound(self, threshold: float = COMES_BACK) -> float:
         """The upper bound q^2 / ((2 threshold - 1) p) on the expected number of falsely selected stable variables.
 
-        q is the mean number of variables per refit. Theorem 1 of Meinshausen & Buehlmann: subsamples of half the
-        rows, noise variables exchangeable, the selection better than guessing.
+        q is the mean number of variables per refit. Theorem 1 of Meinshausen & Buehlmann: it assumes
+        subsamples of half the rows, exchangeable noise variables and a selection better than random guessing.
         """
         check_number("threshold", threshold, above=0.5, most=1)
         return float(self.n_selected.mean() ** 2 / ((2 * threshold - 1) * len(self.frequencies)))
@@ -102,19 +102,19 @@ class Stability:
 
 
 def _refit(estimator, X, rows: np.ndarray, seed: int):
-    """(support, labels of all rows) of a refit on some rows, or why it failed.
+    """(support, labels of all rows) of a refit on some rows, or the reason of a failure.
 
-    Refits run side by side, so each has one thread. That also makes them the same wherever they run: sums over
-    several threads are rounded differently, and a close call between two starts may then end the other way.
+    Refits run in parallel, so each uses one thread. This also makes them reproducible: sums over several threads are
+    rounded differently, which can change the choice between two nearly equal starts.
     """
     model = clone(estimator)
     alone = {"random_state": int(seed), "n_jobs": 1, "progress": False}
-    # those of the estimator, of the one that it searches with, or of a step of a pipeline
+    # parameters of the estimator, of a search's estimator, or of a step of a pipeline
     last = {name: name.rpartition("__")[2] for name in model.get_params()}
     model.set_params(**{name: alone[end] for name, end in last.items() if end in alone})
     try:
         with one_thread_each(), warnings.catch_warnings():
-            # half of the rows converge less often, and fifty times the same warning says less than the agreement
+            # half of the rows converge less often, and the agreement says more than many equal warnings
             warnings.simplefilter("ignore")
             model.fit(_rows_of(X, rows))
             estimator, table = on_its_rows(model, X)
@@ -124,7 +124,7 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
 
 
 def _rows_of(X, rows: np.ndarray):
-    """Some rows of an array, a frame or a table in a file; names are kept."""
+    """Rows of an array, a frame or a table in a file; column names are kept."""
     if not hasattr(X, "rows_at"):
         return _safe_indexing(X, rows)
     values = X.rows_at(rows)
@@ -132,7 +132,7 @@ def _rows_of(X, rows: np.ndarray):
 
 
 def _came_back(reference: np.ndarray, labels: np.ndarray, K: int) -> np.ndarray:
-    """bool n: the rows that a refit puts into the group that matches their group in the fit to all rows (K groups)."""
+    """bool n: the rows whose group in a refit matches their group in the fit to all rows (K groups)."""
     groups, found = best_matching(contingency(reference, labels, (K, max(K, int(labels.max()) + 1))))
     match = np.full(K, -1)
     match[groups] = found
@@ -150,29 +150,29 @@ def stability(
     n_jobs=None,
     progress="auto",
 ) -> Stability:
-    """Refit on random subsamples and count how often each variable is selected and each row is in its group again.
+    """Refit on random subsamples and count how often each variable is selected and each row is in the same group.
 
     Parameters
     ----------
     estimator : estimator
         With `support_` and `predict` after fit (SparseFisherEM, ModelSearch, ...), or a pipeline that ends in one: then
-        the steps before it are fitted again, too, to every subsample. It is not changed.
+        the steps before it are also refitted to every subsample. It is not modified.
     X : array, frame or table in a file, of n rows
         A frame's column names are kept.
     n_subsamples : int, default=50
         The number of refits.
     fraction : float in (0, 1), default=0.5
-        Share of the rows in a subsample; the bound on false selections assumes one half. Of a table in a file it is as
-        much as the memory budget allows.
+        The share of the rows in a subsample; the bound on false selections assumes one half. For a table in a file it
+        is limited by the memory budget.
     fitted : estimator, optional
-        The estimator fitted to X, where there is one; by default it is fitted here. What comes back is counted
-        against its groups and its selection.
+        The estimator fitted to X, if available; by default it is fitted here. Refits are compared with its groups and
+        its selection.
     random_state : int, RandomState or None
         The seed of the subsamples and of the refits.
     n_jobs : int or None
         Processes; None means all cores. The result does not depend on it.
     progress : bool or "auto", default="auto"
-        A bar on standard error; "auto" only in a terminal.
+        Show a progress bar on standard error; "auto" only in a terminal.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def stability(
     size = int(np.floor(fraction * n))
     if size < 2:
         raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")
-    if hasattr(X, "memory"):  # a table in a file: every process holds its subsample, and makes a copy or two of it
+    if hasattr(X, "memory"):  # a table in a file: every process holds its subsample and one or two copies
         size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
     if fitted is not None and not (hasattr(last_step(fitted)[1], "support_") and hasattr(fitted, "predict")):
         raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")

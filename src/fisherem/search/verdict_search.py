@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,19 +15,16 @@ from .._utils.wording import count
 from ..core.data.problem import Problem
 from ..core.engine.checkpoints import Store, fingerprint
 from ..core.engine.multistart import FitError
-from ..estimators.fitting import POWER, RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
+from ..estimators.fitting import RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..policy.missing import prepared_rows
-from ..policy.number_of_groups.candidates import COLUMNS, POWERS, Data, for_groups
+from ..policy.number_of_groups.candidates import Data, for_groups
 from ..policy.number_of_groups.evidence import Evidence
-from ..policy.number_of_groups.gathering import Plan, best_number, gather, prepared_data
-from ..policy.number_of_groups.rules import RULES
-from ..policy.number_of_groups.shortening import shorter
-from ..policy.number_of_groups.verdict import Verdict, decide
+from ..policy.number_of_groups.gathering import Plan, gains_most, gather
+from ..policy.number_of_groups.rules import all_rules
+from ..policy.number_of_groups.verdict import decide
 from ..policy.number_of_groups.wording import said
-from ..policy.powers import spiked
 from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
 from ..rows.threads import n_threads, one_thread_each
-from ..tables.gaps import has_gaps
 
 __all__ = ["search_by_verdict", "verdict_columns"]
 
@@ -38,10 +34,8 @@ _LEAST_SHARE, _LEAST_ROWS = 0.03, 5
 
 def verdict_columns() -> list[str]:
     """The columns of the results of a search by verdict: one per rule, between what was fitted and how it ended."""
-    return [
-        "n_clusters", "source", "n_selected", "smallest", *RULES, "agreement_error",
-        "candidate", "converged", "seconds", "stop_reason",
-    ]  # fmt: skip
+    names = ("agreement_least", "agreement_most", "candidate", "converged", "seconds", "stop_reason")
+    return ["n_clusters", "n_selected", "smallest", *all_rules(), *names]
 
 
 def search_by_verdict(search, table, weights=None, prior=None):
@@ -59,12 +53,14 @@ def search_by_verdict(search, table, weights=None, prior=None):
         evidence = _gathered(search, plan, data, Store(search.checkpoint, mark))
     decision = decide(evidence)
     cautions = tuple(_cautions(search, problem, evidence, decision.n_clusters))
-    search.verdict_ = said(evidence, decision, cautions)
     search.results_ = _results(evidence)
     search.evidence_ = evidence
     search.best_index_ = evidence.numbers.index(decision.n_clusters)
     search.paths_ = {}
-    return _adopt_best(search, table, weights, prior, evidence, data, rows, seed)
+    problem, fit = _adopt_best(search, table, weights, prior, decision.n_clusters, seed)
+    smallest = int(np.bincount(search.best_estimator_.labels_, minlength=decision.n_clusters).min())
+    search.verdict_ = said(evidence, decision, cautions, smallest)
+    return problem, fit
 
 
 def _seed(random_state) -> int:
@@ -82,7 +78,8 @@ def _sample(problem: Problem, size: int, seed: int, scales: np.ndarray | None) -
         chosen = np.sort(check_random_state(seed).permutation(given.n)[:size])
     weights = None if given.weights is None else np.asarray(given.weights)[chosen]
     values = given.take(chosen)
-    return chosen, prepared_data(values if scales is None else values / scales, weights)
+    values = values - values.mean(axis=0)  # scores of columns with a large offset would lose their digits
+    return chosen, Data.of(values if scales is None else values / scales, weights)
 
 
 def _plan(search, n: int, seed: int, jobs: int) -> Plan:
@@ -90,18 +87,15 @@ def _plan(search, n: int, seed: int, jobs: int) -> Plan:
     if isinstance(least, str):
         least = max(_LEAST_ROWS, int(np.ceil(_LEAST_SHARE * n)))
     numbers = None if isinstance(search.n_clusters, str) else search._clusters()
-    # candidates are fitted to columns that are bent once for all, or not at all
-    estimator = clone(search.estimator).set_params(transformation=RAW)
+    estimator = clone(search.estimator)
     if search.n_init is not None:
         estimator.set_params(n_init=search.n_init)
-    bent_only = search.estimator.transformation == POWER
-    return Plan(estimator, numbers, int(least), search.n_splits, seed, jobs, bent_only)
+    return Plan(estimator, numbers, int(least), search.n_splits, seed, jobs)
 
 
 def _gathered(search, plan: Plan, data: Data, store: Store) -> Evidence:
     """All evidence, or what there was of it when the search was interrupted."""
-    share = float(spiked(data.values, data.weights).mean())
-    evidence = Evidence(len(data.values), plan.min_size, spiked=share)
+    evidence = Evidence(data, plan.min_size)
     search.interrupted_ = False
     # fits run side by side, or each uses threads over blocks of rows: threads of BLAS would only wait for each other
     with one_thread_each(), progress_bar("how many groups", search.progress) as bar:
@@ -112,10 +106,10 @@ def _gathered(search, plan: Plan, data: Data, store: Store) -> Evidence:
             if evidence.best(1) is None:
                 raise
             search.interrupted_ = True
-            done = count(sum(map(len, evidence.candidates.values())), "fit")
+            done = count(len(evidence.candidates), "fit")
             warnings.warn(f"interrupted: the verdict rests on the {done} that were done", stacklevel=5)
     if evidence.best(1) is None and not evidence.usable:
-        reasons = {c.reason for found in evidence.candidates.values() for c in found if c.reason}
+        reasons = {found.reason for found in evidence.candidates.values() if found.reason}
         raise FitError(f"all fits failed: {'; '.join(sorted(reasons))}")
     return evidence
 
@@ -132,72 +126,46 @@ def _cautions(search, problem: Problem, evidence: Evidence, n_clusters: int):
             f"There are fewer rows ({evidence.n:,}) than columns ({problem.p:,}): with so few, almost any grouping can "
             "be separated perfectly. Trust only what comes back on other rows."
         )
-    chosen = evidence.best(n_clusters)
-    if chosen is not None and chosen.source == POWERS and search.estimator.transformation != POWER:
-        yield "Columns are skewed: the groups were found, and fitted, after bending them (transformation='power')."
     numbers = evidence.numbers
-    if len(numbers) > 2 and best_number(evidence) == numbers[-1]:
-        text = f"{numbers[-1]} is the largest number of groups that was tried, and C still rises there"
+    if len(numbers) > 2 and (n_clusters == numbers[-1] or gains_most(evidence, numbers[-1])):
+        text = f"{numbers[-1]} is the largest number of groups that was tried, and it is the best or gains most"
         warnings.warn(f"{text}; give a wider range of n_clusters", stacklevel=5)
         yield f"{text}: there may be more groups."
-    for K in numbers:
-        reasons = sorted({c.reason for c in evidence.candidates[K]})
-        if all(reasons):  # a number that could not be fitted is not one that was found wanting
-            yield f"No fit with {count(K, 'group')} succeeded ({'; '.join(reasons)}): the verdict knows nothing of it."
+    for K in numbers:  # a number that could not be fitted is not one that was found wanting
+        if reason := evidence.candidates[K].reason:
+            yield f"No fit with {count(K, 'group')} succeeded ({reason}): the verdict knows nothing of it."
     if search.interrupted_:
         yield "The search was interrupted: the verdict rests on the fits that were done."
 
 
 def _results(evidence: Evidence) -> pd.DataFrame:
     """A row per number of groups, failures included with their reason."""
-    values = {name: rule.values(evidence) for name, rule in RULES.items()}
+    values = {name: rule.values(evidence) for name, rule in all_rules().items()}
     rows = []
     for K in evidence.numbers:
-        best = evidence.best(K)
-        one = best or max(evidence.candidates[K], key=lambda c: (not c.reason, c.smallest))
-        row: dict[str, Any] = {name: found.get(K, np.nan) for name, found in values.items()}
-        reason = one.reason or (
-            "" if best else f"a group has {count(one.smallest, 'row')}, fewer than {evidence.min_size}"
-        )
+        found, halves = evidence.candidates[K], evidence.halves.get(K)
+        usable = evidence.fits(found)
+        few = f"a group has {count(found.smallest, 'row')}, fewer than {evidence.min_size}"
+        agreements = np.array([np.nan]) if halves is None else halves.agreements
+        row: dict[str, Any] = {name: known.get(K, np.nan) for name, known in values.items()}
         row |= {
             "n_clusters": K,
-            "source": one.source,
-            "n_selected": int(one.support.sum()),
-            "smallest": one.smallest,
-            "agreement_error": evidence.halves[K].error if K in evidence.halves else np.nan,
-            "candidate": best is not None,
-            "converged": one.converged,
-            "seconds": sum(c.seconds for c in evidence.candidates[K]),
-            "stop_reason": reason,
+            "n_selected": int(found.support.sum()),
+            "smallest": found.smallest,
+            "agreement_least": agreements.min(),
+            "agreement_most": agreements.max(),
+            "candidate": usable,
+            "converged": found.converged,
+            "seconds": found.seconds,
+            "stop_reason": found.reason or ("" if usable else few),
         }
         rows.append(row)
     return pd.DataFrame(rows, columns=verdict_columns())
 
 
-def _labels_of_all(model, table, rows: np.ndarray, data: Data, labels: np.ndarray) -> np.ndarray:
-    """The labels (n) of all rows from those of a sample (numbers `rows`): what a fit to the sample predicts."""
-    if len(rows) == table.shape[0]:
-        return labels
-    take = getattr(table, "rows_at", None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all rows says what there is to say
-        model.fit(np.asarray(table[rows] if take is None else take(rows)), **data.fit_options())
-    return np.asarray(model._labels(table))
-
-
-def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, rows: np.ndarray, seed: int):
-    """Fit the chosen number of groups to all rows, with the shortest list of variables that C prefers."""
-    verdict: Verdict = search.verdict_
-    K = verdict.n_clusters
-    chosen = evidence.best(K)
-    changes: dict[str, Any] = {}
-    # the groups are those of bent columns: so is the fit, unless cells are missing, which bending does not take
-    if chosen is not None and chosen.source == POWERS and not has_gaps(table):
-        changes["transformation"] = POWER
-    if chosen is not None and chosen.source != COLUMNS and K > 1:
-        found = for_groups(search.estimator, K, seed, **changes, init=chosen.labels)
-        changes["init"] = _labels_of_all(found, table, rows, data, chosen.labels)
-    best = for_groups(search.estimator, K, seed, **changes)
+def _adopt_best(search, table, weights, prior, K: int, seed: int):
+    """Fit the chosen number of groups to all rows: the estimator's own fit, as if the number had been given."""
+    best = for_groups(search.estimator, K, seed)
     if search.n_init is not None:
         best.set_params(n_init=search.n_init)
     for name in ("n_features_in_", "feature_names_in_"):
@@ -207,18 +175,11 @@ def _adopt_best(search, table, weights, prior, evidence: Evidence, data: Data, r
         for said_already in ("constant columns", LARGE_COLUMNS):
             warnings.filterwarnings("ignore", said_already)
         fitted = fit_rows(best, table, weights, prior)
-    problem = fitted.problem
+    problem, fit = fitted.problem, fitted.chosen.fit
     with problem.rows.closed_on_error():
         adopt(best, fitted)
-        fit = fitted.chosen.fit
-        if best._chooses_variables and K > 1:
-            short = shorter(best, problem, rows, data.values, data.weights, search.fewest_variables)
-            if short.fit is not None:
-                fit = short.fit
-                adopt(best, replace(fitted, chosen=replace(fitted.chosen, fit=fit)))
     warn_unless_converged(best, fit)
-    best.set_params(init=search.estimator.init)
     search.best_estimator_ = best
     search.best_params_ = {"n_clusters": K}
-    search.best_score_ = float("nan") if chosen is None else chosen.robust
+    search.best_score_ = search.evidence_.gain(K)
     return problem, fit

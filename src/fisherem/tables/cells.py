@@ -1,10 +1,8 @@
-"""From the cells of a sheet to numbers: what is not a finite number is named by its line and column."""
+"""Convert the cells of a sheet to numbers; errors name the line and the column of the first invalid cell."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,103 +10,82 @@ import pandas as pd
 
 from .errors import TableError
 from .kinds import NUMBERS, kind_of
-from .missing import found_missing
+from .missing import describe_missing
+from .readers import Sheet
 
-__all__ = ["Places", "check_cells", "numbers_of"]
+__all__ = ["check_cells", "empty_cells", "numbers_of"]
 
-# Cells of a workbook that pandas would make numbers of.
+# Types of workbook cells that pandas would silently convert to numbers.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
-def _no_line(row: int) -> int | None:
-    return None
+def empty_cells(frame: pd.DataFrame) -> np.ndarray:
+    """Which cells (n x p) are empty: missing values and empty strings."""
+    return frame.isna().to_numpy(bool) | (frame == "").to_numpy(bool)
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where cells stand: the path of the file, the line of a row (None where there are none), what a cell holds."""
+def numbers_of(path: Path | str, sheet: Sheet, frame: pd.DataFrame, missing: bool = False) -> pd.DataFrame:
+    """Columns of a sheet (`frame`, n x p) as float64; a TableError for the first cell that is not a finite number.
 
-    path: Path | str
-    line: Callable[[int], int | None] = _no_line
-    written: Callable[[int, str], str] | None = None
-
-    def of(self, row: int) -> str:
-        """ "line 5", or "row 5" where there are no lines."""
-        number = self.line(row)
-        return f"row {row + 1}" if number is None else f"line {number}"
-
-
-def numbers_of(places: Places, frame: pd.DataFrame, missing: bool = False) -> pd.DataFrame:
-    """The frame (n x p) in float64; a TableError for the first cell that holds no finite number, or is empty.
-
-    Of empty cells the error says how many there are, where, and what can be done. With `missing` they are NaN.
+    If cells are empty, the error says how many, where, and what can be done. With `missing` they become NaN instead.
     """
     if missing:
-        empty = frame.isna().to_numpy() | (frame == "").to_numpy()
+        empty = empty_cells(frame)
         if empty.any() and not empty.all(axis=0).any():
-            filled = frame.mask(empty).ffill().bfill()  # a value of the column itself, to be taken out again
-            return numbers_of(places, filled.infer_objects()).mask(empty)
-    names = [str(name) for name in frame.columns]
-    if all(_is_number(dtype) for dtype in set(frame.dtypes)):  # at once: there may be 100,000 columns
-        values = frame.to_numpy(float)
-        _check_finite(places, frame, values)
-        return pd.DataFrame(values, columns=names)
-    values = np.empty(frame.shape)
-    for j in range(frame.shape[1]):
-        values[:, j] = _numbers(places, frame, j)
-    return pd.DataFrame(values, columns=names)
+            filled = frame.mask(empty).ffill().bfill()  # placeholders from the same column, masked again below
+            return numbers_of(path, sheet, filled.infer_objects()).mask(empty)
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(frame.dtypes)):
+        values = frame.to_numpy(float)  # all columns at once: there may be 100,000
+        _check_finite(path, sheet, frame, values)
+    else:
+        values = np.empty(frame.shape)
+        for j in range(frame.shape[1]):
+            values[:, j] = _numbers(path, sheet, frame, j)
+    return pd.DataFrame(values, columns=[str(name) for name in frame.columns])
 
 
 def check_cells(path: Path | str, frame: pd.DataFrame, missing: bool = False) -> None:
-    """The same errors for a frame that is known to hold numbers; nothing is copied."""
+    """Raise the same errors for a numeric frame, without copying it."""
     values = frame.to_numpy()
     if missing and not np.isinf(values).any():
         return
     with np.errstate(over="ignore"):
         total = values.sum()
-    if not np.isfinite(total):  # a sum is not finite if any term is not; overflow is sorted out below
-        _check_finite(Places(path), frame, values)
+    if not np.isfinite(total):  # fast path: a sum is not finite if any term is not; it may also have overflowed
+        _check_finite(path, Sheet(frame), frame, values)
 
 
-def _is_number(dtype) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
-
-
-def _check_finite(places: Places, frame: pd.DataFrame, values: np.ndarray) -> None:
-    """The error of the first column with a value that is not finite; nothing if all are."""
+def _check_finite(path: Path | str, sheet: Sheet, frame: pd.DataFrame, values: np.ndarray) -> None:
+    """Raise the error for the first column with a value that is not finite, if there is one."""
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
-        _numbers(places, frame, int(np.argmin(finite)))
+        _numbers(path, sheet, frame, int(np.argmin(finite)))
 
 
-def _numbers(places: Places, frame: pd.DataFrame, j: int) -> np.ndarray:
-    """Column j in float64, or an error for its first cell that is no finite number."""
+def _numbers(path: Path | str, sheet: Sheet, frame: pd.DataFrame, j: int) -> np.ndarray:
+    """Column j as float64, or an error for its first cell that is not a finite number."""
     column = frame.iloc[:, j]
     held = _held(column)
-    if held not in (NUMBERS, "text"):  # to_numeric would count the days of dates and the codes of categories
-        raise TableError(_not_numbers(places.path, column.name, held, next(iter(column.dropna()), "")))
+    if held not in (NUMBERS, "text"):  # to_numeric would convert dates to days and categories to codes
+        raise TableError(_not_numbers(path, column.name, held, next(iter(column.dropna()), "")))
     values = pd.to_numeric(column, errors="coerce").to_numpy(float)
     bad = ~np.isfinite(values)
     if not bad.any():
         return values
     row = int(np.argmax(bad))
-    cell = column.iloc[row]
-    filled = [one for one in column if not _is_empty(one)] if bad.all() else []
-    if filled:
-        raise TableError(_not_numbers(places.path, column.name, "text", filled[0]))
-    if _is_empty(cell):
-        empty = frame.isna().to_numpy() | (frame == "").to_numpy()
-        raise TableError(f"{places.path}: {found_missing(empty, list(frame.columns), places.of, places.written)}")
-    where = f"{places.path}: {places.of(row)}, column {column.name!r}"
-    raise TableError(f"{where}: {str(cell)!r} is not a finite number; fix the cell or remove the row")
-
-
-def _is_empty(cell) -> bool:
-    return bool(pd.isna(cell)) or (isinstance(cell, str) and cell == "")
+    empty = empty_cells(frame)
+    if bad.all() and not empty[:, j].all():
+        raise TableError(_not_numbers(path, column.name, "text", column[~empty[:, j]].iloc[0]))
+    if empty[row, j]:
+        raise TableError(f"{path}: {describe_missing(empty, list(frame.columns), sheet.place, sheet.written)}")
+    raise TableError(
+        f"{path}: {sheet.place(row)}, column {column.name!r}: {str(column.iloc[row])!r} is not a finite number; fix "
+        "the cell or remove the row"
+    )
 
 
 def _held(column: pd.Series) -> str:
-    """What a column holds: cells of type object are looked at one by one."""
+    """What a column holds; columns of type object are checked cell by cell."""
     if column.dtype == object and any(isinstance(cell, _DATES) for cell in column):
         return "dates"
     return "text" if column.dtype == object else kind_of(column.dtype)

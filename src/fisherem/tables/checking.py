@@ -1,7 +1,7 @@
-"""Checks of the rows that come from outside: one clear error that says what was expected, what came and what to do.
+"""Validate the rows that users pass; errors say what was expected, what was given and what to do.
 
-A path, a memory map, a Zarr array, a dask collection, a sparse matrix, an array or a frame goes in. Out comes an array
-(n x p) of float32 or float64, or a `FileTable`, a `DaskTable` or a `SparseTable` for rows that stay as they are.
+In: a path, a memory map, a Zarr array, a dask collection, a sparse matrix, an array or a frame. Out: an array (n x p)
+of float32 or float64, or a `FileTable`, `DaskTable` or `SparseTable` for rows that are not converted to an array.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from .._utils.wording import count
-from ..rows.finite import check_finite
+from ..rows.blocks import check_finite
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
-from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of
+from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of, repeated
 from .masked import unmasked
 from .parameters import (
     MOST_REPEATS,
@@ -31,42 +31,25 @@ from .parameters import (
     check_path,
     check_sparsity,
     named_errors,
-)
+)  # fmt: skip
 from .sparse_table import SparseTable, is_sparse
 
 __all__ = [
-    "MOST_REPEATS",
-    "check_clusters",
-    "check_finite",
-    "check_flag",
-    "check_init",
-    "check_list",
-    "check_number",
-    "check_one_of",
-    "check_path",
-    "check_rows",
-    "check_sparsity",
-    "check_table",
-    "check_weights",
-    "open_rows",
-    "whole_table",
-]
+    "MOST_REPEATS", "check_clusters", "check_finite", "check_flag", "check_init", "check_list", "check_number",
+    "check_one_of", "check_path", "check_rows", "check_sparsity", "check_table", "check_weights", "open_rows",
+]  # fmt: skip
 
-
-# Words of scikit-learn's errors that say what is wrong with a table.
+# Words that identify those of scikit-learn's errors that already say what is wrong with a table.
 _SAYS_WHAT = ("feature", "sample(s)", "2D array", "sparse", "Complex data", "X ")
-# Sums of weighted squares, and squares of those, are to fit a double.
+# Largest weight: weighted sums of squares, and their squares, must not overflow a double.
 _HEAVIEST = 1e60
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
-    """A 2-D float array (float32 stays float32), with the estimator's feature names recorded or compared.
+    """A 2-D float array (float32 is kept), with the estimator's feature names recorded or compared.
 
-    With `elsewhere`, rows in a file that do not fit the estimator's budget and dask collections come back as a
-    `FileTable` or a `DaskTable`; their values are checked when they are read. Without it, they are refused.
+    With `elsewhere`, files that do not fit the estimator's memory budget and dask collections are returned as a
+    `FileTable` or a `DaskTable`, whose values are checked when they are read. Without it, they raise an error.
     """
     if not elsewhere:
         return _check_in_memory(estimator, _loaded(estimator, X), reset)
@@ -76,19 +59,11 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
     return _check_in_memory(estimator, opened, reset)
 
 
-def whole_table(estimator, X) -> np.ndarray:
-    """The rows of X as an array (n x p) that a fitted estimator accepts; a file is read whole within its budget.
-
-    A file that takes more than half of the estimator's `memory` is refused, as for `check_table` without `elsewhere`.
-    """
-    return check_table(estimator, X, reset=False)
-
-
 def open_rows(estimator, X) -> Any:
-    """X as `check_table` will use it, opened once: what comes out may be given to several estimators.
+    """Open X once, so that it can be passed to several estimators and to `check_table`.
 
     Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`; everything else
-    stays as it is.
+    is returned unchanged.
     """
     if isinstance(X, (DaskTable, FileTable, SparseTable)):
         return X
@@ -114,21 +89,21 @@ def _loaded(estimator, X) -> Any:
     """X as something in memory: an array, a frame, or a `FileTable` that fits its budget."""
     if is_sparse(X) or isinstance(X, SparseTable):
         raise TypeError(
-            f"{type(estimator).__name__} needs dense rows here, and sparse ones were given: call toarray() on them if "
-            "they are few enough; FisherEM and SparseFisherEM fit and predict on sparse rows as they are"
+            f"{type(estimator).__name__} needs dense rows here, but got sparse ones: call toarray() if they fit in "
+            "memory; FisherEM and SparseFisherEM fit and predict on sparse rows directly"
         )
     if isinstance(X, DaskTable) or is_dask(X):
         raise TypeError(f"{type(estimator).__name__} needs its rows in memory: call compute() on the dask table first")
     if np.ma.isMaskedArray(X):
         return unmasked(X)
-    if is_path(X):  # memory maps and Zarr arrays are arrays already, as far as scikit-learn is concerned
+    if is_path(X):  # scikit-learn accepts memory maps and Zarr arrays as arrays
         X = _opened(estimator, X)
     if isinstance(X, FileTable) and not X.fits:
         n, p = X.shape
         raise TableError(
             f"{X.source.path or 'the table'}: {n:,} rows x {p:,} columns ({n * p * X.dtype.itemsize / 1e6:,.3g} MB) "
-            f"take more than half of the memory budget ({X.memory / 1e6:,.3g} MB), and they are needed in memory here: "
-            "raise memory, or give a sample of the rows as an array"
+            f"take more than half of the memory budget ({X.memory / 1e6:,.3g} MB), but must be in memory here: "
+            "increase memory, or pass a sample of the rows as an array"
         )
     return X
 
@@ -152,12 +127,12 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
 
 
 def _takes_gaps(estimator) -> bool:
-    """Whether an estimator (or what stands for one here) takes missing values, by its tags."""
+    """Whether an estimator accepts missing values, according to its tags."""
     return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _nan_for_na(X: Any) -> Any:
-    """X with NaN for pd.NA in columns of type object, which NumPy would not know as a missing number."""
+    """X with NaN in place of pd.NA in columns of dtype object, which NumPy cannot convert to a number."""
     if isinstance(X, pd.DataFrame) and any(dtype == "object" for dtype in X.dtypes):
         return X.mask(X.isna().to_numpy(), np.nan)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and (gaps := pd.isna(X)).any():
@@ -166,14 +141,14 @@ def _nan_for_na(X: Any) -> Any:
 
 
 def _check_elsewhere(estimator, table: DaskTable | FileTable | SparseTable, reset: bool) -> Any:
-    """The table, or the array of its rows if they fit: its columns are compared and its rows counted first."""
+    """The table, or an array of its rows if they fit in memory, after its columns and number of rows are checked."""
     limits = _limits(reset)
     p = table.p if isinstance(table, DaskTable) else table.shape[1]
-    # two empty rows with its columns: scikit-learn compares names and numbers as it does for arrays
+    # let scikit-learn check the names and the number of columns on a stub with two rows
     stub = np.zeros((2, p))
     columns = stub if table.names is None else pd.DataFrame(stub, columns=table.names)
     validate_data(estimator, columns, reset=reset, **limits)
-    if reset or not isinstance(table, DaskTable):  # counting the rows of a dask table may compute it
+    if reset or not isinstance(table, DaskTable):  # counting the rows of a dask table may trigger its computation
         check_rows(len(table), limits["ensure_min_samples"])
     if isinstance(table, DaskTable) or (isinstance(table, SparseTable) and not reset):
         return table
@@ -187,7 +162,7 @@ def _limits(reset: bool) -> dict[str, Any]:
 
 
 def _memory(estimator) -> Any:
-    """The budget of an estimator, or of the one that it wraps."""
+    """The memory budget of an estimator, or of the estimator that it wraps."""
     while estimator is not None:
         if hasattr(estimator, "memory"):
             return estimator.memory
@@ -196,12 +171,9 @@ def _memory(estimator) -> Any:
 
 
 def check_rows(n: int, least: int) -> None:
-    """An error unless there are at least `least` rows."""
+    """Raise an error if there are fewer than `least` rows."""
     if n < least:
         raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
-
-
-# -- columns of frames ---------------------------------------------------------------------------------------------
 
 
 def _column_names(X):
@@ -210,28 +182,25 @@ def _column_names(X):
 
 
 def _check_numeric(X) -> None:
-    """Refuse dates, text and the like, by column, and names that two columns share."""
+    """Raise an error for columns that are not numeric, and for duplicate column names."""
     names = _column_names(X)
     if names is None or not hasattr(X, "dtypes"):
         kind = kind_of(getattr(X, "dtype", "float"))
-        if kind in ("dates", "durations"):  # NumPy would make numbers of them, and of a missing one -9.2e18
+        if kind in ("dates", "durations"):  # NumPy would convert them to numbers, and NaT to -9.2e18
             raise ValueError(f"X must hold numbers; it holds {kind}: encode them as numbers")
         return
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"two columns are named {twice!r}: rename or drop one")
-    # cells of type object may still be numbers: the conversion decides
-    kinds = [
-        (name, kind_of(dtype)) for name, dtype in zip(names, list(X.dtypes), strict=True) if str(dtype) != "object"
-    ]
+    if (twice := repeated(names)) is not None:
+        raise ValueError(f"two columns are named {twice[0]!r}: rename or drop one")
+    # columns of dtype object may hold numbers: the conversion decides
+    kinds = [(name, kind_of(dtype)) for name, dtype in zip(names, X.dtypes, strict=True) if str(dtype) != "object"]
     if bad := [(name, kind) for name, kind in kinds if kind != NUMBERS]:
         raise ValueError(f"columns must be numeric; {describe_refused(bad)}: drop or encode them")
 
 
 def _name_the_cell(X) -> None:
-    """The error of the first cell of a table of objects that is no number, with its place; nothing if all are numbers.
+    """Raise an error that locates the first cell of a table of objects that is not a number, if there is one.
 
-    NumPy would only say that some string cannot be converted.
+    NumPy's own error only says that a string cannot be converted.
     """
     names = _column_names(X)
     kinds = {np.dtype(dtype).kind for dtype in [getattr(X, "dtype", object)] if isinstance(dtype, (type, np.dtype))}
@@ -247,11 +216,8 @@ def _name_the_cell(X) -> None:
             ) from None
 
 
-# -- weights and numbers of groups ---------------------------------------------------------------------------------
-
-
 def check_weights(sample_weight, X) -> np.ndarray | None:
-    """Non-negative weights, one per row; None stays None."""
+    """Check that weights are non-negative, one per row; None is returned unchanged."""
     if sample_weight is None:
         return None
     n = len(X) if hasattr(X, "rows_at") else _num_samples(X)
@@ -275,13 +241,13 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
         row = int(np.argmax(odd))
         raise ValueError(
             f"sample_weight must be 0 or lie between {1 / _HEAVIEST:g} and {_HEAVIEST:g}; row {row} has "
-            f"{weights[row]:g}: a weight of 2 means the same as the row twice"
+            f"{weights[row]:g}: a weight of 2 is equivalent to repeating the row"
         )
     return weights
 
 
 def check_clusters(n_clusters, X, weights) -> None:
-    """K must be less than the number of rows, and there must be K distinct rows among them."""
+    """Check that K is less than the number of rows and that there are at least K distinct rows."""
     n = len(X) if weights is None else int(np.count_nonzero(weights))
     counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
     if n_clusters >= n:
@@ -291,7 +257,7 @@ def check_clusters(n_clusters, X, weights) -> None:
     for start, stop in _growing(len(X)):
         for i, row in enumerate(read(np.arange(start, stop)), start):
             if weights is None or weights[i] > 0:
-                seen.add(row.tobytes())
+                seen.add((row + 0.0).tobytes())  # -0.0 equals 0.0, but its bytes differ
             if len(seen) >= n_clusters:
                 return
     found = count(len(seen), "distinct row")
@@ -299,7 +265,7 @@ def check_clusters(n_clusters, X, weights) -> None:
 
 
 def _growing(n: int, first: int = 64, most: int = 2**14):
-    """Ranges over n rows, short ones first: the first rows mostly decide."""
+    """Ranges over n rows, short ones first: usually the first few rows suffice."""
     start = 0
     while start < n:
         stop = min(n, start + first)

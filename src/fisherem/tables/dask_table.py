@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._utils.extras import need_extra
-from ..rows.finite import check_finite
+from ..rows.blocks import check_finite
 from .kinds import kind_of
 from .masked import unmasked
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the engine is imported when there is a dask table to read
 
 __all__ = ["DaskTable", "is_dask"]
 
-# Chunks with fewer values than this are merged: a task takes about a millisecond, and so do this many values.
+# Smaller chunks are merged: the overhead of a task is about a millisecond, the time for this many values.
 LEAST_ELEMENTS = 2**18
 
 
@@ -28,9 +28,9 @@ def is_dask(X: Any) -> bool:
 
 
 class DaskTable:
-    """n x p numbers under Dask. Nothing is computed before `load`, which `shape` and `rows` call.
+    """n x p numbers in a dask collection. Nothing is computed before `load`, which `shape` and `rows` call.
 
-    names of a data frame's columns or None · array, the dask array · dtype, what blocks are converted to
+    names of a data frame's columns or None · array, the dask array · dtype that blocks are converted to
     """
 
     def __init__(self, X):
@@ -53,7 +53,7 @@ class DaskTable:
         self._loaded = False
 
     def load(self) -> DaskTable:
-        """Hold the blocks (on the workers, if there are any) and find out how many rows each has."""
+        """Persist the blocks (on the workers, if there are any) and compute their numbers of rows."""
         if self._loaded:
             return self
         from ..rows.on_dask import executor
@@ -85,30 +85,21 @@ class DaskTable:
         return self.shape[0]
 
     def rows(self, weights, n_jobs) -> DaskRows:
-        """The engine, with weights (n,) or None. Dask decides how much runs at once: `n_jobs` is not used."""
+        """The engine, with weights (n,) or None. Dask schedules the work, so `n_jobs` is ignored."""
         from ..rows.on_dask import DaskRows
 
         return DaskRows(self.load(), weights)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
-        """The rows of these numbers (ascending)."""
+        """The rows with these numbers (ascending)."""
         return self.rows(None, None).take(index)
 
     def map(self, function: Callable, width: int | None, dtype):
         """function(rows as an array) of every chunk, as a lazy dask array (n,) or (n, width)."""
         chunks = (self.array.chunks[0],) if width is None else (self.array.chunks[0], (width,))
-        return self.array.map_blocks(
-            _apply,
-            function,
-            self.names,
-            self.dtype,
-            width,
-            dtype,
-            dtype=dtype,
-            meta=np.empty((0,) if width is None else (0, 0), dtype),
-            chunks=chunks,
-            drop_axis=1 if width is None else None,
-        )
+        meta, drop = np.empty((0,) if width is None else (0, 0), dtype), 1 if width is None else None
+        arguments = (function, self.names, self.dtype, width, dtype)
+        return self.array.map_blocks(_apply, *arguments, dtype=dtype, meta=meta, chunks=chunks, drop_axis=drop)
 
 
 def _as_rows(part, dtype: np.dtype) -> np.ndarray:
@@ -116,7 +107,7 @@ def _as_rows(part, dtype: np.dtype) -> np.ndarray:
 
 
 def _merge(lengths: list[int], p: int) -> list[int]:
-    """Lengths of the blocks that consecutive chunks make: at least LEAST_ELEMENTS values each, none empty."""
+    """Lengths of the blocks after merging consecutive chunks: at least LEAST_ELEMENTS values each, none empty."""
     sizes: list[int] = []
     for length in lengths:
         if not sizes or sizes[-1] * p >= LEAST_ELEMENTS:

@@ -1,4 +1,4 @@
-"""What can be wrong with a file that should hold a table."""
+"""Errors for files that should contain a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["FileChangedError", "MissingFileError", "TableError"]
 
 
 class TableError(ValueError):
-    """A file that is not what it claims to be; the message names the file, the place and the remedy."""
+    """A file that cannot be read as a table; the message names the file, the place and a remedy."""
 
 
 class MissingFileError(TableError, FileNotFoundError):
@@ -14,4 +14,4 @@ class MissingFileError(TableError, FileNotFoundError):
 
 
 class FileChangedError(OSError):
-    """The file is no longer what it was when it was opened."""
+    """The file has changed since it was opened."""

@@ -1,4 +1,4 @@
-"""A table in a file, with the budget of memory that it may be read in."""
+"""A table in a file, with the memory budget for reading it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ..rows.finite import check_finite
+from ..rows.blocks import check_finite
 from ..rows.on_disk import FileRows
+from .errors import TableError
 from .sources import Source, Transformed
 
 __all__ = ["DEFAULT_MEMORY", "FileTable", "parse_memory"]
 
 DEFAULT_MEMORY = "1GB"
-# A single pass outside of a fit holds one block at a time: an eighth of the budget leaves room for what is made of it,
-# and blocks beyond 16 MB make a pass no faster.
+# A single pass outside a fit holds one block at a time: an eighth of the budget leaves room for what is computed from
+# it, and blocks larger than 16 MB are not faster.
 _BLOCK_SHARE, _MOST_BLOCK_BYTES = 8, 2**24
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def parse_memory(memory: Any) -> int:
-    """Bytes of a budget like "1GB", "500 MB", "2GiB" or a number of bytes."""
+    """The number of bytes in a budget such as "1GB", "500 MB", "2GiB" or 10**9."""
     size: float = np.nan
     if isinstance(memory, str):
         text = memory.strip().upper()
@@ -38,14 +39,20 @@ def parse_memory(memory: Any) -> int:
 
 
 class FileTable:
-    """n x p numbers of a source, to be read in at most `memory` bytes: shape, dtype, names or None, and the engine.
+    """n x p numbers of a source, read within a budget of `memory` bytes: shape, dtype, names or None, and the engine.
 
-    `names` are the source's unless others are given. Estimators accept it wherever they accept an array.
+    `names` override those of the source. Estimators accept a FileTable wherever they accept an array.
     """
 
     def __init__(self, source: Source, memory: int, names: list[str] | None = None, *, missing: bool = False):
-        self.source, self.memory, self.missing = source, memory, missing  # whether NaN may be, once read whole
+        self.source, self.memory, self.missing = source, memory, missing  # missing: NaN is allowed when read whole
         self.shape, self.dtype = source.shape, source.dtype
+        if source.row_step > 1 and source.step_bytes > memory:
+            raise TableError(
+                f"{source.path or 'the table'}: rows are stored in groups of {source.row_step:,}, each of which takes "
+                f"{source.step_bytes / 1e6:,.3g} MB and is read whole, which exceeds the memory budget "
+                f"({memory / 1e6:,.3g} MB): increase memory (--memory), or write the file with smaller groups"
+            )
         self.names = source.names if names is None else names
         self._whole: np.ndarray | None = None
 
@@ -54,7 +61,7 @@ class FileTable:
 
     @property
     def fits(self) -> bool:
-        """Whether all rows fit half of the budget: what is read once need not be read in every pass."""
+        """Whether all rows fit in half of the budget, so that they are read only once."""
         n, p = self.shape
         return 2 * n * p * self.dtype.itemsize <= self.memory
 
@@ -63,11 +70,11 @@ class FileTable:
         return FileRows(self.source, weights, memory=self.memory, n_jobs=n_jobs, names=self.names)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
-        """The rows of these numbers (ascending)."""
+        """The rows with these numbers (ascending)."""
         return self.source.take(index)
 
     def whole(self) -> np.ndarray | None:
-        """All rows (n x p), checked to be finite, if they fit; read once, however often they are asked for."""
+        """All rows (n x p), checked to be finite, or None if they do not fit in the budget; cached."""
         if self._whole is None and self.fits:
             rows = np.ascontiguousarray(self.source.read(0, len(self)))
             check_finite(rows, self.names, missing=self.missing)
@@ -80,7 +87,7 @@ class FileTable:
         n = len(self)
         step = max(1, min(self.memory // _BLOCK_SHARE, _MOST_BLOCK_BYTES) // max(1, self.source.row_bytes))
         if step > self.source.row_step > 1:
-            step -= step % self.source.row_step  # whole chunks: none is read twice
+            step -= step % self.source.row_step  # whole chunks, so that none is read twice
         for start in range(0, n, step):
             rows = self.source.read(start, min(start + step, n))
             check_finite(rows, self.names, first=start)
@@ -93,11 +100,11 @@ class FileTable:
         return FileTable(self.source.select(columns), self.memory, names, missing=self.missing)
 
     def to_numpy(self) -> FileTable:
-        """The same rows without names, as `to_numpy` of a frame gives them: for models that were fitted to arrays."""
+        """The same rows without names, for models that were fitted to arrays (cf. `DataFrame.to_numpy`)."""
         nameless = FileTable(self.source, self.memory, missing=self.missing)
         nameless.names = None
         return nameless
 
     def transformed(self, transformer) -> FileTable:
-        """The rows as a fitted scikit-learn transformer gives them: each block is transformed as it is read."""
+        """The rows after a fitted scikit-learn transformer; each block is transformed when it is read."""
         return FileTable(Transformed(self.source, transformer, self.names), self.memory)

@@ -1,8 +1,9 @@
-"""Whether a table has missing cells, which is one look at the data, and what the command line does about them."""
+"""Whether a table has missing cells, and how the command line treats them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,43 +16,42 @@ __all__ = ["REFUSE", "TREATMENTS", "has_gaps", "treated"]
 
 
 def has_gaps(table: Any) -> bool:
-    """Whether an array (n x p) has NaN; tables that are not in memory have none, as reading them refuses NaN."""
+    """Whether an array (n x p) contains NaN; reading a table that is not in memory raises an error for NaN."""
     if not isinstance(table, np.ndarray):
         return False
-    # a sum is NaN if any term is; infinities of both signs that overflow makes are sorted out by the closer look
+    # fast path: a sum is NaN if any term is. Overflow can also make it NaN, so every cell is then checked.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(table.sum(dtype=np.float64)) and np.isnan(table).any())
 
 
-def _all_kept(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.ones(len(gaps), bool), np.ones(gaps.shape[1], bool)
+def _kept(gaps: np.ndarray, drop: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(rows to keep, columns to keep): all of them, or only the complete ones along the axis `drop`."""
+    kept = [np.ones(size, bool) for size in gaps.shape]
+    if drop is not None:
+        kept[drop] = np.asarray(~gaps.any(axis=1 - drop))
+    return kept[0], kept[1]
 
 
-def _whole_rows(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(~gaps.any(axis=1)), np.ones(gaps.shape[1], bool)
-
-
-def _whole_columns(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.ones(len(gaps), bool), np.asarray(~gaps.any(axis=0))
-
-
-# What is done about the missing cells of a table, bool n x p: (rows to keep, columns to keep) of each treatment.
+# Each treatment maps the missing cells of a table (bool, n x p) to (rows to keep, columns to keep).
 TREATMENTS: Register[Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = Register(
     "treatment of missing values",
-    {"model": _all_kept, "refuse": _all_kept, "drop-rows": _whole_rows, "drop-columns": _whole_columns},
+    {"model": _kept, "refuse": _kept, "drop-rows": partial(_kept, drop=0), "drop-columns": partial(_kept, drop=1)},
 )
 REFUSE = "refuse"
 
 
 def treated(gaps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray, str]:
-    """(rows to keep (n), columns to keep (p), what was done, in words) for missing cells, bool n x p."""
+    """(rows to keep (n), columns to keep (p), a note on what was done) for missing cells (bool, n x p)."""
     rows, columns = TREATMENTS.find(how)(gaps)
-    if not rows.any() or not columns.any():
-        what = "row" if not rows.any() else "column"
-        raise TableError(f"every {what} has missing cells: --missing model keeps them all")
-    found = f"{gaps.sum():,} of {count(gaps.size, 'cell')} are missing, in {count(int(gaps.any(axis=1).sum()), 'row')}"
-    found += f" and {count(int(gaps.any(axis=0).sum()), 'column')}: "
-    dropped = [count(int((~rows).sum()), "row")] if not rows.all() else []
-    dropped += [count(int((~columns).sum()), "column")] if not columns.all() else []
-    done = f"{' and '.join(dropped)} left out" if dropped else "the model uses the observed cells of each row"
-    return rows, columns, f"{found}{done} (--missing {how})"
+    counted = [("row", rows, gaps.any(axis=1)), ("column", columns, gaps.any(axis=0))]
+    for what, kept, _ in counted:
+        if not kept.any():
+            raise TableError(f"every {what} has missing cells: --missing model keeps them all")
+    where = " and ".join(count(int(affected.sum()), what) for what, _, affected in counted)
+    dropped = " and ".join(count(int((~kept).sum()), what) for what, kept, _ in counted if not kept.all())
+    done = f"{dropped} left out" if dropped else "the model uses the observed cells of each row"
+    return (
+        rows,
+        columns,
+        f"{gaps.sum():,} of {count(gaps.size, 'cell')} are missing, in {where}: {done} (--missing {how})",
+    )

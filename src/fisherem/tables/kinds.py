@@ -1,4 +1,4 @@
-"""What is given: a path or a table; and what a column holds, from the type that pandas, polars, NumPy or Arrow has."""
+"""Classify inputs (a path or a table) and columns (by the dtype that pandas, polars, NumPy or Arrow reports)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from .._utils.wording import listed
 
-__all__ = ["NUMBERS", "describe_refused", "is_path", "is_stored", "kind_of"]
+__all__ = ["NUMBERS", "describe_refused", "is_path", "is_stored", "kind_of", "repeated"]
 
 NUMBERS = "numbers"
-# How the names of types begin, in any of the libraries, in lower case; the first that fits decides. Dates and durations
-# stand before the numbers: "timestamp" and "time64" are no text, and "interval" is no integer.
+# Prefixes of dtype names in any of the libraries, in lower case; the first match decides. Dates, durations and
+# intervals precede the numbers because "interval" also starts with "int".
 _BEGINNINGS = (
     ("dates", ("datetime", "timestamp", "date", "period")),
     ("durations", ("timedelta", "duration")),
@@ -28,7 +28,7 @@ _BEGINNINGS = (
 
 
 def kind_of(dtype) -> str:
-    """ "numbers", "dates", "text", ...: what a column of this type holds; a type that no rule knows is text."""
+    """What a column of this dtype holds: "numbers", "dates", ...; unknown dtypes count as "text"."""
     name = str(dtype).lower().removeprefix("sparse[")
     for kind, beginnings in _BEGINNINGS:
         if name.startswith(beginnings):
@@ -37,7 +37,7 @@ def kind_of(dtype) -> str:
 
 
 def describe_refused(columns: Iterable[tuple[str, str]]) -> str:
-    """ "'a', 'b' hold text; 'day' holds dates": for (name, kind) of the columns that hold no numbers."""
+    """List non-numeric columns, given as (name, kind): "'a', 'b' hold text; 'day' holds dates"."""
     by_kind: dict[str, list[str]] = {}
     for name, kind in columns:
         by_kind.setdefault(kind, []).append(name)
@@ -45,13 +45,22 @@ def describe_refused(columns: Iterable[tuple[str, str]]) -> str:
     return "; ".join(parts)
 
 
+def repeated(names: Iterable[str]) -> tuple[str, int, int] | None:
+    """(name, first position, second position), counted from 1, of the first duplicate name; None if there is none."""
+    seen: dict[str, int] = {}
+    for j, name in enumerate(names, 1):
+        if seen.setdefault(name, j) != j:
+            return name, seen[name], j
+    return None
+
+
 def is_path(X: Any) -> bool:
-    """Whether X is the path of a file, not a table itself."""
+    """Whether X is the path of a file rather than a table."""
     return isinstance(X, (str, os.PathLike))
 
 
 def is_stored(X: Any) -> bool:
-    """Whether X is a table in a file: a path, a memory map of rows x columns or a Zarr array; nothing is imported."""
+    """Whether X is a table on disk: a path, a two-dimensional memory map or a Zarr array. Does not import zarr."""
     if isinstance(X, np.memmap):
         return X.ndim == 2
     return is_path(X) or (type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks"))

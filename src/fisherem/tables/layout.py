@@ -1,7 +1,6 @@
-"""How a text file is laid out: its records and their lines, the separator, the header, and what its commas mean.
+"""Detect the layout of a text file: its records and their lines, the separator, the header, the meaning of commas.
 
-All of it is found by looking at the text. Where two readings are possible and would give different numbers, the file is
-refused with the question.
+If the text can be read in two ways that give different numbers, an error asks the user to choose.
 """
 
 from __future__ import annotations
@@ -15,42 +14,42 @@ from pathlib import Path
 
 import numpy as np
 
+from .._utils.spreadsheets import unmarked
 from .._utils.wording import count
 from .errors import TableError
 from .readers import check_names
 
 __all__ = ["COMMAS", "MISSING", "Layout", "cut", "find_layout"]
 
-# What commas may stand for inside of numbers, by the words of the option.
-COMMAS = ("decimal", "thousands")
-# What stands for a missing value, as pandas reads it.
+# The possible meanings of a comma inside a number, with the decimal sign that each implies.
+COMMAS = {"decimal": ",", "thousands": "."}
+# The strings that pandas reads as missing values.
 MISSING = frozenset({
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
-# In the order in which they are preferred where two cut equally well: commas stand inside of numbers and names more
-# often than the others do.
+# In order of preference for ties: commas occur inside numbers and names more often than the others do.
 _SEPARATORS = ("\t", ";", "|", ",")
 _EXPONENT = r"([eE][+-]?\d+)?"
 _NUMBER = re.compile(rf"[+-]?((\d+[.,]?\d*|[.,]\d+){_EXPONENT}|inf|infinity)", re.IGNORECASE)
 _COMMA, _POINT = (re.compile(rf"[+-]?\d+{sign}\d+{_EXPONENT}") for sign in (",", r"\."))
-# A number that reads as well with thousands: no zero in front, and every comma before exactly three digits.
+# A number that may have thousands separators: no leading zero, and every comma is followed by exactly three digits.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
-# A quoted cell, which begins where a cell begins. Quotes elsewhere, as in 5" pipe, mean nothing.
+# A quoted cell. A quote counts only at the beginning of a cell: the one in 5" pipe does not.
 _QUOTED = re.compile(r'(?:^|(?<=[\t;|,])) *"(?:[^"]|"")*"', re.MULTILINE)
-# Lines that decide on the separator (they differ early or not at all), the cells of each that are looked at (a line may
-# have 100,000), and the records with a comma that decide on the decimal sign.
+# Lines used to detect the separator, cells inspected in each of them (a line may have 100,000), and records with commas
+# used to detect the decimal sign.
 _SEPARATOR_LINES, _CELLS, _DECIMAL_RECORDS = 50, 100, 2000
-# Rows that tell names of rows from numbers: 1, 2, 3 are counted, not measured.
+# Rows inspected to distinguish row numbers (1, 2, 3) from measurements.
 _COUNTED = 3
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file is laid out.
+    """The layout of a text file.
 
-    separator · decimal, the sign · header, the names or None · body, the text of the rows, without header and blank
-    lines · lines, the number of the line on which each row begins
+    separator · decimal sign · header, the names or None · body, the text of the rows without header and blank lines ·
+    lines, the number of the line on which each row begins
     """
 
     separator: str
@@ -61,26 +60,27 @@ class Layout:
 
 
 def find_layout(path: Path, text: str, comma: str | None = None) -> Layout:
-    """The layout of a text; an error where its lines contradict each other, or could mean two things.
+    """Detect the layout of a text; an error if its lines are inconsistent or ambiguous.
 
-    `comma` says what a comma inside of a number is: "decimal", "thousands", or None to look.
+    `comma` is the meaning of a comma inside a number: "decimal", "thousands", or None to detect it.
     """
-    # other characters that Unicode counts as line breaks may stand in a name
+    # not str.splitlines: names may contain other characters that Unicode counts as line breaks
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     separator = _separator(lines)
     records = _records(path, lines, separator)
     header = _header(path, records[0][0], [cut(record, separator) for _, record in records[: 1 + _COUNTED]])
     if header is not None:
+        header = [unmarked(name) for name in header]
         if len(records) == 1:
-            raise TableError(f"{path}: only a header line, no rows")
+            raise TableError(f"{path}: the file has a header line but no rows")
         check_names(path, header)
         records = records[1:]
-    decimal = {"decimal": ",", "thousands": "."}[comma] if comma else _decimal(path, records, separator)
+    decimal = COMMAS[comma] if comma else _decimal(path, records, separator)
     return Layout(separator, decimal, header, "\n".join(r for _, r in records), [i for i, _ in records])
 
 
 def cut(record: str, separator: str) -> list[str]:
-    """The cells of a record, without quotes and blanks around them."""
+    """The cells of a record, without surrounding quotes and blanks."""
     if '"' not in record:
         return [cell.strip() for cell in record.split(separator)]
     lines = (f"{line}\n" for line in record.split("\n"))
@@ -91,9 +91,10 @@ def cut(record: str, separator: str) -> list[str]:
 
 
 def _separator(lines: list[str]) -> str:
-    """The separator that cuts the most lines into as many cells as the first, and the most cells into numbers."""
+    """The separator that gives the most lines with as many cells as the first line, and the most numeric cells."""
     filled = list(islice((line for line in lines if line.strip()), _SEPARATOR_LINES))
-    sample = [line for line in _QUOTED.sub("", "\n".join(filled)).split("\n") if line.strip()] or filled
+    # where all cells are quoted, tabs alone are left: not a blank line
+    sample = [line for line in _QUOTED.sub("", "\n".join(filled)).split("\n") if line.strip(" ")] or filled
 
     def score(separator: str) -> tuple[bool, int, float]:
         widths = [line.count(separator) for line in sample]
@@ -105,8 +106,8 @@ def _separator(lines: list[str]) -> str:
 
 
 def _records(path: Path, lines: list[str], separator: str) -> list[tuple[int, str]]:
-    """(number of the first line, text) of every record that is not blank; all must have as many cells as the first."""
-    blank = " " if separator == "\t" else None  # tabs alone are a row of empty cells where tabs separate
+    """(number of the first line, text) of every record that is not blank; all must have the same number of cells."""
+    blank = " " if separator == "\t" else None  # a line of tabs is a row of empty cells, not a blank line
     records, expected = [], None
     for line, text, width in _spans(path, lines, separator):
         if not text.strip(blank):
@@ -121,7 +122,7 @@ def _records(path: Path, lines: list[str], separator: str) -> list[tuple[int, st
 
 
 def _spans(path: Path, lines: list[str], separator: str) -> Iterator[tuple[int, str, int]]:
-    """(number of the first line, text, number of cells) of every record: a quoted cell may go on over several lines."""
+    """(number of the first line, text, number of cells) of every record; quoted cells may span several lines."""
     if not any('"' in line for line in lines):
         yield from ((i, line, line.count(separator) + 1) for i, line in enumerate(lines, 1))
         return
@@ -131,20 +132,20 @@ def _spans(path: Path, lines: list[str], separator: str) -> Iterator[tuple[int, 
         for cells in reader:
             yield begin + 1, "\n".join(lines[begin : reader.line_num]), len(cells)
             begin = reader.line_num
-    except csv.Error as error:  # a cell that is longer than the parser's limit
-        raise TableError(f"{path}: line {begin + 1}: {error}; is there a quote that is not closed?") from None
+    except csv.Error as error:  # a cell longer than the parser's limit
+        raise TableError(f"{path}: line {begin + 1}: {error}; is a closing quote missing?") from None
 
 
 # -- header and decimal sign ---------------------------------------------------------------------------------------
 
 
 def _header(path: Path, line: int, rows: list[list[str]]) -> list[str] | None:
-    """The names in the first row; None if it is a row like the others, of numbers and gaps."""
+    """The names in the first row; None if it contains only numbers and missing values, like the other rows."""
     first, *others = rows
     if not all(_is_value(cell) for cell in first):
         _check_header(path, line, first, others)
         return first
-    # numbers as names, after an empty corner: above names of rows, or above a count of them
+    # numeric names after an empty first cell: a header if the first column holds row names or row numbers
     begin = [row[0] for row in others]
     named = any(not _is_value(cell) for cell in begin)
     counted = any(begin == [str(i + least) for i in range(len(begin))] for least in (0, 1))
@@ -153,41 +154,41 @@ def _header(path: Path, line: int, rows: list[list[str]]) -> list[str] | None:
 
 
 def _check_header(path: Path, line: int, first: list[str], others: list[list[str]]) -> None:
-    """Refuse a first row that may be a header or a row with a cell that is no number.
+    """Raise an error if the first row may be either a header or a row with an invalid cell.
 
-    Names may be numbers, such as wavelengths or a count; those are in order. So may a row be that stands above text.
+    Numeric names, such as wavelengths or a count, are accepted if they are in order or if text columns are below.
     """
     words = [j for j, cell in enumerate(first) if not _is_value(cell)]
     scale = [float(cell.replace(",", ".")) for cell in first if _NUMBER.fullmatch(cell)]
     steps = {np.sign(after - before) for before, after in pairwise(scale)}
-    # up to three numbers with decimals are in order by chance too often
+    # up to three numbers with decimals are too often in order by chance
     in_order = steps in (set(), {1.0}, {-1.0}) and (len(scale) > 3 or all(value.is_integer() for value in scale))
     above_text = any(not _is_value(row[j]) for row in others for j in words)
     if others and len(words) < len(scale) and not in_order and not above_text:
         raise TableError(
-            f"{path}: line {line}: {first[words[0]]!r} stands beside numbers: name every column if this is a header, "
-            "or fix the cell if it is a row"
+            f"{path}: line {line}: {first[words[0]]!r} is next to numbers: name every column if this line is a "
+            "header, or fix the cell if it is a row"
         )
 
 
 def _is_value(cell: str) -> bool:
-    """Whether a cell is a number or a gap."""
+    """Whether a cell is a number or a missing value."""
     return cell in MISSING or _NUMBER.fullmatch(cell) is not None
 
 
 def _decimal(path: Path, records: list[tuple[int, str]], separator: str) -> str:
-    """The decimal sign; an error where commas could as well separate thousands."""
+    """The decimal sign; an error if commas may also be thousands separators."""
     if separator == ",":
         return "."
     commas = list(_cells_like(records, separator, ",", (_COMMA, _THOUSANDS)))
     if not commas:
         return "."
-    remedy = "say which with --comma thousands or --comma decimal (in Python, read the file with pandas)"
+    remedy = "choose with --comma thousands or --comma decimal (in Python, read the file with pandas)"
     if all(_THOUSANDS.fullmatch(cell) for _, cell in commas):
         line, cell = commas[0]
         raise TableError(
-            f"{path}: line {line}: {cell!r} may have a thousands separator or a decimal comma, as every comma "
-            f"stands before exactly three digits: {remedy}"
+            f"{path}: line {line}: {cell!r} may have a thousands separator or a decimal comma, as every comma is "
+            f"followed by exactly three digits: {remedy}"
         )
     if points := list(_cells_like(records, separator, ".", (_POINT,))):
         raise TableError(
@@ -200,7 +201,7 @@ def _decimal(path: Path, records: list[tuple[int, str]], separator: str) -> str:
 def _cells_like(
     records: list[tuple[int, str]], separator: str, sign: str, patterns: tuple[re.Pattern, ...]
 ) -> Iterator[tuple[int, str]]:
-    """(line, cell) of the cells that one of the patterns fits, among the first records that have the sign at all."""
+    """(line, cell) of the cells that match one of the patterns, among the first records that contain the sign."""
     for line, text in islice((r for r in records if sign in r[1]), _DECIMAL_RECORDS):
         for cell in cut(text, separator):
             if any(pattern.fullmatch(cell) for pattern in patterns):

@@ -1,4 +1,4 @@
-"""Masked arrays: a masked cell is a missing one."""
+"""Masked arrays: masked cells are treated as missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["unmasked"]
 
 
 def unmasked(array: np.ma.MaskedArray) -> np.ndarray:
-    """The array with NaN in its masked cells, in a type that has NaN; its own values where nothing is masked."""
+    """The array as a plain ndarray with NaN in its masked cells; integers become floats if any cell is masked."""
     if not np.ma.getmaskarray(array).any():
         return np.asarray(array.data)
     dtype = array.dtype if array.dtype.kind in "fc" else np.dtype(float)

@@ -16,26 +16,26 @@ from .watch import Watch, changed
 
 __all__ = ["NpySource", "open_npy"]
 
-# Rows that are compared after every pass, spread evenly: a call each, about 0.1 ms in all.
+# Evenly spaced rows that are compared after every pass, which takes about 0.1 ms.
 _SAMPLE_ROWS = 32
 
 
 def open_npy(path: Path) -> NpySource:
-    """The table in a .npy file; nothing but its header is read."""
+    """The table in a .npy file; only its header is read."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # headers are parsed as Python: a damaged one can make NumPy raise anything
+    except Exception as error:  # headers are Python literals: NumPy raises many types of errors for a damaged one
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise TableError(f"{path}: not a readable NumPy file of numbers, or only part of one ({reason})") from None
+        raise TableError(f"{path}: not a readable NumPy file of numbers, or truncated ({reason})") from None
     if not isinstance(array, np.memmap):
         raise TableError(f"{path}: not a NumPy file of one array; an archive of arrays is named .npz")
     return NpySource(array)
 
 
 class NpySource(Source):
-    """A memory map, whose file is read by calls.
+    """A memory map whose file is read with system calls rather than through the map.
 
-    When the file becomes shorter, reading through the map would kill the process with a signal; a call raises an error.
+    If the file is truncated, reading through the map would kill the process with a signal; a call raises an error.
     """
 
     def __init__(self, array: np.memmap):
@@ -53,7 +53,7 @@ class NpySource(Source):
         self._file: Any = _open(self.path) if direct else None
         self._offset = _position(array) if direct else 0
         self._lock = threading.Lock()
-        # blocks are read into a buffer of ours where the file has the type that is wanted
+        # blocks are read directly into the caller's buffer if the dtype of the file needs no conversion
         self.wants_buffer = direct and array.dtype == self.dtype
         self._watch = Watch([] if self.path is None or array.mode == "c" else [self.path])
         self._sample = np.unique(np.linspace(0, max(0, n - 1), min(n, _SAMPLE_ROWS)).astype(int))
@@ -64,7 +64,7 @@ class NpySource(Source):
             self._file.close()
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
-        """Rows start..stop, in `buffer` if the file has the type that is wanted."""
+        """Rows start..stop, stored in `buffer` if the dtype of the file needs no conversion."""
         if self._file is None:
             self._check_size()
             return np.array(self.array[start:stop], self.dtype)
@@ -80,23 +80,23 @@ class NpySource(Source):
         return rows.astype(self.dtype, copy=False)
 
     def check_unchanged(self) -> None:
-        """An error if the file was written to since it was opened: by its size, its time, and a few rows of it.
+        """Raise an error if the size, the modification time or a few sampled rows of the file have changed.
 
-        A program that writes through a memory map may leave the time as it was.
+        The rows are compared because writing through a memory map may not update the modification time.
         """
         self._watch.check()
         if self._look() != self._before:
             raise changed(self.path or "the memory map")
 
     def _look(self) -> bytes:
-        """Some rows, as bytes; none of a file that is too short for its table, which the first pass reports."""
+        """The sampled rows as bytes; empty if the file is too short, which the first pass reports."""
         try:
             return self.take(self._sample).tobytes()
         except FileChangedError:
             return b""
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        """The rows of these numbers, each by a call of its own."""
+        """The rows with these numbers, each read with a separate call."""
         if self._file is None or not self._by_rows:
             self._check_size()
             return np.array(self.array[index], self.dtype)
@@ -124,9 +124,9 @@ class NpySource(Source):
 
     def _shrunk(self):
         raise FileChangedError(
-            f"{self.path} has become shorter while it was read: it has {os.stat(self.path).st_size} bytes and its "
-            f"{self.shape[0]} x {self.shape[1]} table needs {self._offset + self.array.nbytes}; "
-            "leave the file alone during a fit"
+            f"{self.path} has become shorter while it was being read: it has {os.stat(self.path).st_size} bytes but "
+            f"its {self.shape[0]} x {self.shape[1]} table needs {self._offset + self.array.nbytes}; do not modify the "
+            "file during a fit"
         )
 
 
@@ -135,7 +135,7 @@ def _open(path: Any):
 
 
 def _position(array: np.memmap) -> int:
-    """Where the array's first element stands in the file, also for a part of a map."""
+    """The position in the file of the array's first element, also for a slice of a map."""
     whole: Any = array._mmap  # type: ignore[attr-defined]
     begin = np.frombuffer(whole, np.uint8).__array_interface__["data"][0]
     offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY

@@ -1,7 +1,7 @@
-"""Opening a table: the one way from a path to rows, whole or streamed, for the estimators and the command line alike.
+"""Open a table from a path, for the estimators and the command line alike.
 
-`READERS` says how a kind of file is read. A kind that can only be read whole becomes a frame; a kind that can be
-streamed becomes a `FileTable`, which is read into memory once if it fits half of the budget and in blocks otherwise.
+`READERS` says how each kind of file is read. Kinds that can only be read whole become a frame; kinds that can be
+streamed become a `FileTable`, which is read once if it fits in half of the memory budget and in blocks otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from .._utils.wording import column_name, listed
 from . import text, whole_files  # noqa: F401 (they register their readers)
-from .cells import Places, check_cells, numbers_of
+from .cells import check_cells, numbers_of
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .kinds import is_path
@@ -27,16 +27,16 @@ from .transposing import COLUMN_NAMES, first_is_text, hint_of_genes, is_turned, 
 
 __all__ = ["Table", "open_table"]
 
-# The name of a first column that has none, as R and pandas write the names of the rows.
+# The name given to a first column without a name, which is how R and pandas write row names.
 _ROW_NAMES = "(row)"
 
 
 @dataclass
 class Table:
-    """A table of n rows and p columns of numbers, with what is known about its rows.
+    """A table of n rows and p numeric columns, with the ids and known classes of its rows.
 
     X, a frame or a `FileTable` · ids (n), by default 1, 2, ... · labels (n) for scoring, or None · notes on how the
-    file was read · path, or None for what was open already · hint, what looks wrong with it, "" for nothing
+    file was read · path, or None if the table was not opened from a path · hint about a possible mistake, or ""
     """
 
     X: pd.DataFrame | FileTable
@@ -48,13 +48,13 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns; x1, x2, ... where the file has none."""
+        """The names of the columns; x1, x2, ... if the file has none."""
         if isinstance(self.X, FileTable):
             return self.X.names or [column_name(j) for j in range(self.X.shape[1])]
         return list(self.X.columns)
 
     def named(self) -> Table:
-        """For people: every column with a name, a frame if the rows are in memory or fit the budget."""
+        """The same table with a name for every column, as a frame if the rows fit in the memory budget."""
         if not isinstance(self.X, FileTable):
             return self
         if self.X.names is None:
@@ -73,25 +73,25 @@ class Table:
         return self
 
     def select(self, names: Sequence[str]) -> Table:
-        """The same table with these columns only, in this order; an error that lists those it lacks."""
+        """The same table with only these columns, in this order; an error lists missing ones."""
         place = {name: j for j, name in enumerate(self.names)}
         missing = [name for name in names if name not in place]
         if missing:
             raise TableError(f"{self.path}: the model needs columns that are missing: {listed(missing)}")
         columns = [place[name] for name in names]
         X = self.X.select(columns) if isinstance(self.X, FileTable) else self.X.iloc[:, columns]
-        return Table(X, self.ids, self.labels, self.notes, self.path, self.hint)
+        return replace(self, X=X)
 
 
 @dataclass(frozen=True)
 class _Roles:
-    """Which columns are not numbers to cluster: ids, labels, and those left out; `only` names what may be kept."""
+    """Which columns are not clustered: ids, labels and dropped columns; `only` restricts the columns that are kept."""
 
     id_column: str | None
     label_column: str | None
     drop: tuple[str, ...]
     only: frozenset[str] | None
-    find_ids: bool = False  # whether a first column of text, each cell its own, names the rows
+    find_ids: bool = False  # whether a first column of unique text is used as row names
 
     def check(self, path, names: list[str]) -> None:
         named = [("--id-column", self.id_column), ("--label-column", self.label_column)]
@@ -100,19 +100,18 @@ class _Roles:
                 raise TableError(f"{path}: {option} names {name!r}, but the columns are {listed(names, 10)}")
 
     def with_ids(self, first: str, cells, notes: list[str]) -> _Roles:
-        """The same with the column `first` as the names of the rows, if it may be and its cells differ; noted."""
-        if not self.find_ids or self.id_column is not None or first == self.label_column or first in self.drop:
+        """Use the column `first` as row names if no other role is given to it and its cells are unique; add a note."""
+        taken = self.id_column is not None or first in (self.label_column, *self.drop)
+        if not self.find_ids or taken or len(set(cells)) < len(cells):
             return self
-        if len(set(cells)) < len(cells):
-            return self
-        notes.append(f"the first column, {first!r}, was taken as the names of the rows (--id-column names another)")
+        notes.append(f"the first column, {first!r}, was used as row names (--id-column selects another)")
         return replace(self, id_column=first)
 
     def kept(self, path, names: list[str], ids: Any = range(0)) -> list[int]:
         if self.only is not None and is_turned(list(self.only), names, ids):
             raise TableError(
                 f"{path}: the table is transposed: the columns that the model needs, {listed(sorted(self.only), 3)}, "
-                "are its rows; give --transpose"
+                "are rows of the table; use --transpose"
             )
         taken = {self.id_column, self.label_column, *self.drop}
         kept = [j for j, n in enumerate(names) if n not in taken and (self.only is None or n in self.only)]
@@ -128,33 +127,34 @@ def open_table(
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
     find_ids: bool = False, transpose: bool | None = None, missing: bool = False,
 ) -> Table:  # fmt: skip
-    """Open a path, a memory map or a Zarr array once, and take out the columns that are not to be clustered.
+    """Open a path, a memory map or a Zarr array, and separate the columns that are not clustered.
 
     Parameters
     ----------
     source : path, memory map or Zarr array
     id_column, label_column : str, optional
-        The columns that name the rows and their known classes.
+        The columns with the names of the rows and with their known classes.
     drop : names of columns to leave out
     only : names of the columns that may be kept, optional
-        Others are left out silently, whatever they hold.
+        All other columns are ignored, whatever they contain.
     memory : str or int, default="1GB"
-        The budget: rows that can be streamed are, if they do not fit half of it.
+        The memory budget. Files that can be streamed are read in blocks if they do not fit in half of it; others
+        that unpack to more are refused.
     comma : {"decimal", "thousands"}, optional
-        What a comma inside of a number is in a text file. By default it is found out, and a file in which it could be
-        either is refused.
+        The meaning of a comma inside a number of a text file. By default it is detected; an ambiguous file raises an
+        error.
     find_ids : bool, default=False
-        Take a first column of text in which no two cells are the same as the names of the rows.
+        Use a first column of unique text as row names.
     transpose : bool, optional
-        Make the columns of the file the rows. By default only the series matrix files of GEO are turned, which have
-        their samples in the columns.
+        Make the columns of the file the rows. By default only GEO series matrix files are transposed, because they have
+        samples in columns.
     missing : bool, default=False
-        Let empty cells through, as NaN. Without it they are refused, and so they are where rows are read in blocks.
+        Read empty cells as NaN. Otherwise, and always when rows are read in blocks, they raise an error.
 
     Returns
     -------
     Table
-        All columns that are kept hold numbers.
+        All columns that are kept are numeric.
     """
     roles = _Roles(id_column, label_column, tuple(drop), None if only is None else frozenset(only), find_ids)
     if not is_path(source):
@@ -167,7 +167,7 @@ def open_table(
     if comma is not None and "comma" not in reader.options:
         kinds = ", ".join(kind for kind, one in READERS.items() if "comma" in one.options)
         raise TableError(
-            f"{path}: comma (--comma) says how text is read ({kinds}), not this kind of file; leave it out"
+            f"{path}: comma (--comma) applies to text files only ({kinds}); leave it out for this kind of file"
         )
     if reader.streamed is not None:
         opened = reader.streamed(path)
@@ -176,23 +176,27 @@ def open_table(
         sheet = _whole_source(path, opened, parse_memory(memory))
     else:
         assert reader.whole is not None  # a reader has one of the two
-        given = {"as_text": () if id_column is None else (id_column,), "comma": comma}
+        given = {"as_text": () if id_column is None else (id_column,), "comma": comma, "memory": parse_memory(memory)}
         sheet = reader.whole(path, **{name: given[name] for name in reader.options})
+        _check_not_empty(path, sheet.frame.shape)
     if sheet.samples_in_columns if transpose is None else transpose:
-        why = "a series matrix has its samples in columns" if transpose is None else "as --transpose asks for"
+        why = "a series matrix has samples in columns" if transpose is None else "as requested by --transpose"
         sheet = transposed(path, sheet)
-        sheet.notes.append(f"the table was transposed ({why}): its columns are the rows (--no-transpose keeps it)")
+        sheet.notes.append(
+            f"the table was transposed ({why}): its columns are now the rows (--no-transpose disables this)"
+        )
     return _from_sheet(path, sheet, roles, parse_memory(memory), missing)
 
 
 def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
-    """A file that could be streamed as a sheet, all of it: to be transposed."""
+    """All rows of a source as a sheet, so that it can be transposed."""
     n, p = source.shape
+    _check_not_empty(path, source.shape)
     names = source.names or [column_name(j) for j in range(p)]
     if 2 * n * p * source.dtype.itemsize > memory:
         raise TableError(
-            f"{path}: {n:,} rows x {p:,} columns take more than half of the memory budget ({memory / 1e6:g} MB), and "
-            "transposing needs all of them: raise memory (--memory)"
+            f"{path}: {n:,} rows x {p:,} columns take more than half of the memory budget ({memory / 1e6:g} MB), but "
+            "transposing needs all of them in memory: increase memory (--memory)"
         )
     first = 1 if names[0] in source.text_columns else 0
     numbers = check_numbers(source.select(range(first, p)) if first else source)
@@ -202,10 +206,18 @@ def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
     return Sheet(frame, [f"read from {path.suffix.lower()}"])
 
 
+def _check_not_empty(where: Any, shape: tuple[int, ...]) -> None:
+    """Raise an error for a table without rows or without columns."""
+    for size, what in zip(shape, ("rows", "columns"), strict=True):
+        if size == 0:
+            raise TableError(f"{where}: the table has no {what} (its shape is {shape[0]:,} x {shape[1]:,})")
+
+
 def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any, missing: bool) -> Table:
     n, p = source.shape
     names = source.names or [column_name(j) for j in range(p)]
     where = path or source.path or "the table"
+    _check_not_empty(where, source.shape)
     roles.check(where, names)
     notes = [] if path is None else [f"read from {path.suffix.lower()}"]
     if roles.find_ids and source.text_columns.get(names[0]) == "text":
@@ -214,11 +226,10 @@ def _from_source(path: Path | None, source: Source, roles: _Roles, memory: Any, 
     kept = roles.kept(where, names, ids)
     labels = None if roles.label_column is None else source.column(names.index(roles.label_column))
     chosen = check_numbers(source if len(kept) == p else source.select(kept))
-    # columns without names keep the numbers that they have in the file
+    # unnamed columns are numbered by their position in the file
     given = [names[j] for j in kept] if len(kept) < p else None
-    hint = hint_of_genes(ids, chosen.shape)
     table = FileTable(chosen, parse_memory(memory), given, missing=missing)
-    return Table(table, ids, labels, notes, path, hint)
+    return Table(table, ids, labels, notes, path, hint_of_genes(ids, chosen.shape))
 
 
 def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int, missing: bool) -> Table:
@@ -227,7 +238,7 @@ def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int, missing: b
         frame = frame.rename(columns={frame.columns[0]: _ROW_NAMES})
         if roles.id_column is None:
             roles = replace(roles, id_column=_ROW_NAMES)
-            notes.append("the first column has no name and was taken as the names of the rows")
+            notes.append("the first column has no name and was used as row names")
     elif frame.columns[0] == COLUMN_NAMES and roles.id_column is None:
         roles = replace(roles, id_column=COLUMN_NAMES)
     elif frame.shape[1] > 1 and roles.find_ids and first_is_text(frame):
@@ -238,6 +249,5 @@ def _from_sheet(path: Path, sheet: Sheet, roles: _Roles, memory: int, missing: b
     kept = frame.iloc[:, roles.kept(path, names, ids)]
     labels = None if roles.label_column is None else frame[roles.label_column].to_numpy()
     if 2 * 8 * kept.size > memory:
-        notes.append("this kind of file is read whole, whatever the budget; .parquet and .npy can be read in blocks")
-    places = Places(path, sheet.line, sheet.written)
-    return Table(numbers_of(places, kept, missing), ids, labels, notes, path, hint_of_genes(ids, kept.shape))
+        notes.append("this kind of file is always read whole; .parquet and .npy files can be read in blocks")
+    return Table(numbers_of(path, sheet, kept, missing), ids, labels, notes, path, hint_of_genes(ids, kept.shape))

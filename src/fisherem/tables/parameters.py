@@ -1,4 +1,4 @@
-"""Checks of parameters: one clear error that says what was expected and what came."""
+"""Validate parameters; errors say what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = [
     "check_sparsity", "named_errors",
 ]  # fmt: skip
 
-# Starts, refits or draws that anyone would wait for; a number beyond it is a slip, and would run for ever.
+# Upper limit for numbers of starts, refits or draws: a larger value is a mistake and would run for days.
 MOST_REPEATS = 100_000
-# Entries of a list argument, for the same reason.
+# Upper limit for the entries of a list argument, for the same reason.
 _MOST_ENTRIES = 10_000
-# Python's whole numbers have no end; ours must become doubles.
+# Python integers are unbounded; parameters must be convertible to double.
 _LARGEST = int(np.finfo(float).max)
 
 
 def check_one_of(name: str, value, options) -> None:
-    """One of the names in `options`, a register or a sequence."""
+    """Check that `value` is one of `options`, a register or a sequence."""
     if not StrOptions(set(options)).is_satisfied_by(value):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
 
 
 def check_flag(name: str, value, word: str | None = None) -> None:
-    """True or False; or `word`, if one is given."""
+    """Check that `value` is True, False or `word`, if one is given."""
     if isinstance(value, (bool, np.bool_)) or (word is not None and isinstance(value, str) and value == word):
         return
     raise ValueError(f"{name} must be True{'' if word is None else ', False'} or {word or False!r}; got {value!r}")
@@ -41,7 +41,7 @@ def check_flag(name: str, value, word: str | None = None) -> None:
 
 @contextmanager
 def named_errors(name: str):
-    """Errors of converting a value to numbers say which argument it was, and are a TypeError or a ValueError."""
+    """Convert errors raised while a value is converted to TypeError or ValueError with the name of the argument."""
     try:
         yield
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
@@ -52,13 +52,13 @@ def named_errors(name: str):
 
 
 def check_path(name: str, value) -> None:
-    """A path: text or something that `os.fspath` takes."""
+    """Check that `value` is a path: a string or an object that `os.fspath` accepts."""
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(f"{name} must be the path of a file or folder; got {value!r}")
 
 
 def check_list(name: str, value) -> list:
-    """The entries of a sequence; one clear error for a value that is none, or for one without end."""
+    """The entries of a sequence; an error for other values and for endless iterators."""
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
         raise ValueError(f"{name} must be a list or another sequence; got {value!r}")
     entries = list(islice(value, _MOST_ENTRIES + 1))
@@ -68,10 +68,10 @@ def check_list(name: str, value) -> list:
 
 
 def check_number(name: str, value, *, integer=False, least=None, above=None, most=None, word=None) -> None:
-    """A finite number within limits; or `word`, if one is given."""
+    """Check that `value` is a finite number within limits, or `word` if one is given."""
     if word is not None and StrOptions({word}).is_satisfied_by(value):
         return
-    # scikit-learn counts True as 1
+    # scikit-learn's Interval accepts True as 1
     if isinstance(value, (bool, np.bool_)) or not (
         all(limit.is_satisfied_by(value) for limit in _intervals(integer, least, above, most))
         and abs(value) <= _LARGEST
@@ -83,14 +83,14 @@ def check_number(name: str, value, *, integer=False, least=None, above=None, mos
 
 
 def _intervals(integer: bool, least, above, most) -> list[Interval]:
-    """One per limit, as `least` and `most` may be equal, which scikit-learn's intervals may not be."""
+    """One interval per limit: `least` and `most` may be equal, which a single Interval does not allow."""
     kind = numbers.Integral if integer else numbers.Real
     below = Interval(kind, above if least is None else least, None, closed="neither" if least is None else "left")
     return [below] if most is None else [below, Interval(kind, None, most, closed="right")]
 
 
 def check_init(init, n: int, n_clusters: int):
-    """Labels become 0..K-1; posteriors are checked to be a n x K distribution per row."""
+    """Convert labels to 0..K-1, or check that posteriors (n x K) are a distribution in every row."""
     if np.ma.isMaskedArray(init):
         init = unmasked(init)
     with named_errors("init"):

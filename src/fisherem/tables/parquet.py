@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._utils.extras import need_extra
-from .errors import FileChangedError, TableError
+from .contained import check_links
+from .errors import TableError
 from .kinds import NUMBERS, kind_of
 from .readers import check_names
 from .sources import Source
@@ -21,15 +22,16 @@ __all__ = ["ParquetSource"]
 
 
 class ParquetSource(Source):
-    """One Parquet file, or the files of a folder in the order of their names.
+    """One Parquet file, or the files of a folder sorted by name.
 
-    Columns of text are allowed until rows are read: `select` leaves them out, `column` reads one.
+    Text columns are allowed as long as no rows are read: `select` leaves them out, `column` reads one of them.
     """
 
     names: list[str]
 
     def __init__(self, path: Path):
         self.path = path
+        check_links(path)
         paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         if not paths:
             raise TableError(f"{path}: a folder without Parquet files")
@@ -38,14 +40,14 @@ class ParquetSource(Source):
             names, self._kinds = _columns(files, paths)
         except TableError:
             raise
-        except Exception as error:  # damage shows where the schema is parsed
+        except Exception as error:  # damaged files may fail only when the schema is parsed
             raise TableError(_unreadable(path, error)) from None
         self._groups = [(f, g) for f in files for g in range(f.num_row_groups) if f.metadata.row_group(g).num_rows]
         lengths = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._begin = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
         self.row_step = max(lengths, default=1)
         self._watch = Watch(paths)
-        self._lock = threading.RLock()  # pyarrow's files are not safe for several threads
+        self._lock = threading.RLock()  # pyarrow's files are not thread-safe
         self._take_columns(names)
 
     def _take_columns(self, names: list[str]) -> None:
@@ -57,25 +59,25 @@ class ParquetSource(Source):
         self.dtype = np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
         self.shape = (int(self._begin[-1]), len(names))
         self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize
-        self._last: tuple[int, np.ndarray] | None = None  # the row group that was read last
+        self._last: tuple[int, np.ndarray] | None = None  # the most recently read row group
 
     def select(self, columns: Sequence[int]) -> ParquetSource:
-        """The same rows with these columns only; the others are not read."""
+        """The same rows with only these columns; the others are not read."""
         chosen = copy.copy(self)
         chosen._take_columns([self.names[j] for j in columns])
         return chosen
 
     def column(self, j: int) -> np.ndarray:
-        """Column j of every row (n,), of any type."""
+        """Column j of every row (n,), of any dtype."""
         parts = [self._arrow(g, [self.names[j]]).column(0).to_pandas().to_numpy() for g in range(len(self._groups))]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def check_unchanged(self) -> None:
-        """An error if one of the files was written to since it was opened."""
+        """Raise an error if one of the files was written to since it was opened."""
         self._watch.check()
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
-        """Rows start..stop, cut from the row groups that hold them."""
+        """Rows start..stop, sliced from their row groups."""
         first, last = np.searchsorted(self._begin, [start, stop - 1], side="right") - 1
         parts = []
         for g in range(first, last + 1):
@@ -84,7 +86,7 @@ class ParquetSource(Source):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        """The rows of these numbers; every row group is read once."""
+        """The rows with these numbers; every row group is read at most once."""
         groups = np.searchsorted(self._begin, index, side="right") - 1
         out = np.empty((len(index), self.shape[1]), self.dtype)
         for g in np.unique(groups):
@@ -93,7 +95,7 @@ class ParquetSource(Source):
         return out
 
     def _group(self, g: int) -> np.ndarray:
-        """The rows of a row group; the last one is kept, as blocks may be smaller."""
+        """The rows of a row group; the most recent one is cached because blocks may be smaller."""
         with self._lock:
             if self._last is None or self._last[0] != g:
                 self._last = None
@@ -112,10 +114,8 @@ class ParquetSource(Source):
         with self._lock:
             try:
                 return file.read_row_group(number, columns=names)
-            except Exception as error:  # pyarrow has exceptions of its own
+            except Exception as error:  # pyarrow raises exceptions of its own
                 self._watch.check()
-                if isinstance(error, OSError):
-                    raise FileChangedError(f"{self.path} changed while it was read ({_reason(error)})") from None
                 raise TableError(_unreadable(self.path, error)) from None
 
 
@@ -128,7 +128,7 @@ def _open_all(path: Path, paths: list[Path]) -> list:
 
 
 def _unreadable(path: Path, error: Exception) -> str:
-    return f"{path}: not a readable Parquet file, or only part of one ({_reason(error)})"
+    return f"{path}: not a readable Parquet file, or truncated ({_reason(error)})"
 
 
 def _reason(error: Exception) -> str:
@@ -136,7 +136,7 @@ def _reason(error: Exception) -> str:
 
 
 def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]:
-    """The names of the columns and Arrow's names of their types; all files must have the same columns."""
+    """The names of the columns and their Arrow types; all files must have the same columns."""
     schema = files[0].schema_arrow
     names = _names(schema)
     check_names(paths[0], names)
@@ -146,11 +146,11 @@ def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]
         for name in names:
             held, first = (kind_of(one.field(name).type) for one in (file.schema_arrow, schema))
             if held != first:
-                raise TableError(f"{path}: column {name!r} holds {held}, and in {paths[0].name} it holds {first}")
+                raise TableError(f"{path}: column {name!r} holds {held}, but in {paths[0].name} it holds {first}")
     return names, {name: str(schema.field(name).type) for name in names}
 
 
 def _names(schema) -> list[str]:
-    """The names of the columns, without an index that pandas wrote."""
+    """The names of the columns, excluding an index written by pandas."""
     index = {c for c in (schema.pandas_metadata or {}).get("index_columns", []) if isinstance(c, str)}
     return [str(name) for name in schema.names if name not in index]

@@ -1,4 +1,4 @@
-"""The columns of a table divided by scales or bent: arrays at once, files and dask tables a block at a time."""
+"""Scale or transform the columns of a table: arrays at once, files and dask tables a block at a time."""
 
 from __future__ import annotations
 
@@ -14,20 +14,14 @@ __all__ = ["bent", "in_unit", "rescaled"]
 
 
 def rescaled(table: Any, scales: np.ndarray | None) -> Any:
-    """A checked table (n x p) with column j divided by scales[j]; None leaves it as it is."""
+    """A checked table (n x p) with column j divided by scales[j]; None returns it unchanged."""
     if scales is None:
         return table
-    return _changed(table, _Divided(scales))
+    return table.divided(scales) if isinstance(table, SparseTable) else bent(table, _Divided(scales))
 
 
-def bent(table: Any, powers: Any) -> Any:
-    """A checked table (n x p) with its columns bent by `Powers`, or by anything that transforms rows as they come."""
-    return _changed(table, powers)
-
-
-def _changed(table: Any, transformer: Any) -> Any:
-    if isinstance(table, SparseTable) and isinstance(transformer, _Divided):
-        return table.divided(transformer.scales)
+def bent(table: Any, transformer: Any) -> Any:
+    """A checked table (n x p) after `transformer.transform`, which must treat every row independently."""
     if isinstance(table, FileTable):
         return table.transformed(transformer)
     if isinstance(table, DaskTable):
@@ -39,25 +33,25 @@ def _changed(table: Any, transformer: Any) -> Any:
 
 
 def in_unit(table: Any, unit: float) -> Any:
-    """A checked table (n x p) divided by one number, a power of two where nothing is to be rounded."""
+    """A checked table (n x p) divided by one number; a power of two avoids rounding."""
     return rescaled(table, np.full(table.shape[1], unit))
 
 
 class _Divided:
-    """Divides the columns of rows, in the precision in which they came."""
+    """Divides columns by `scales`, keeping the floating-point precision of the rows."""
 
     def __init__(self, scales: np.ndarray):
         self.scales = scales
 
     def transform(self, X):
-        """X / scales; what is too far away for a number becomes infinite without a warning: prediction knows it."""
+        """X / scales; overflow gives infinity without a warning, which prediction handles."""
         X = np.asarray(X)
         with np.errstate(over="ignore"):
             return X / self.scales.astype(X.dtype if X.dtype.kind == "f" else float)
 
 
 class _ChangedRows:
-    """Rows that are made when they are read (an image on disk, cleaned), changed then."""
+    """Rows that are computed when they are indexed (such as a cleaned image on disk), transformed at that point."""
 
     def __init__(self, rows: Any, transformer: Any):
         self.source, self.transformer = rows, transformer

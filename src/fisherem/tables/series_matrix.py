@@ -16,14 +16,15 @@ import pandas as pd
 __all__ = ["is_series", "without_description"]
 
 _BEGIN, _END = re.compile(r"!\w*table_begin\s*$", re.IGNORECASE), re.compile(r"!\w*table_end\s*$", re.IGNORECASE)
-# The heading of the column that names the genes, in every file of GEO.
+# The header of the column of gene identifiers in every GEO file.
 _ID = "ID_REF"
 
 
 def without_description(text: str) -> tuple[str, int]:
-    """(the text with its description left blank, so that lines keep their numbers; how many lines that were).
+    """(the text with description lines left blank, so that line numbers do not change; the number of such lines).
 
-    Description is everything outside of the marks of a table; without marks, what begins with "!" at the top.
+    Description is everything outside the begin and end marks of the table; without marks, the leading lines that start
+    with "!".
     """
     if not re.search("^!", text, re.MULTILINE):
         return text, 0
@@ -37,5 +38,5 @@ def without_description(text: str) -> tuple[str, int]:
 
 
 def is_series(frame: pd.DataFrame) -> bool:
-    """Whether a table has the heading of a series matrix: genes in its rows, a sample in every other column."""
+    """Whether a table has the header of a series matrix: genes in its rows, a sample in every column but the first."""
     return frame.shape[1] > 1 and str(frame.columns[0]) == _ID

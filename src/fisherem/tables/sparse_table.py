@@ -1,4 +1,4 @@
-"""Sparse matrices as tables: counts, tf-idf, anything that is mostly zeros. They stay sparse."""
+"""Sparse matrices as tables, such as counts or tf-idf; they are not converted to dense arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import TableError
 
 __all__ = ["SparseTable", "is_sparse", "sparse_frame"]
 
-# The covariance of the variables, its factor and a working copy.
+# Matrices of size p x p in memory: the covariance, its factor and a working copy.
 _SQUARES = 3
 
 
@@ -49,7 +49,7 @@ class SparseTable:
 
     @classmethod
     def of(cls, matrix: Any, names: list[str] | None, memory: int) -> SparseTable:
-        """A table of a matrix that was checked already."""
+        """A table for a matrix that has already been checked."""
         table = cls.__new__(cls)
         table.matrix, table.names, table.memory = matrix, names, memory
         table.shape, table.dtype = matrix.shape, matrix.dtype
@@ -63,8 +63,8 @@ class SparseTable:
             column = column_name(j) if self.names is None else repr(self.names[j])
             what = "NaN" if np.isnan(self.matrix.data[bad[0]]) else "infinity"
             raise ValueError(
-                f"Input X contains {what}: row {row}, column {column}; a sparse table may hold neither: remove such "
-                "values, or give a dense table, whose missing cells the model handles"
+                f"Input X contains {what}: row {row}, column {column}; sparse tables must be finite: remove such "
+                "values, or pass a dense table, in which missing values are supported"
             )
 
     def __len__(self) -> int:
@@ -78,34 +78,28 @@ class SparseTable:
         return SparseRows(self.matrix, weights, n_jobs=n_jobs)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
-        """The rows of these numbers (ascending), dense."""
+        """The rows with these numbers (ascending), as a dense array."""
         return self[index]
 
     def divided(self, scales: np.ndarray) -> SparseTable:
-        """Column j divided by scales[j]: zeros stay zeros."""
-        factors = sparse.diags_array((1 / scales).astype(self.dtype))
-        return SparseTable.of((self.matrix @ factors).tocsr(), self.names, self.memory)
+        """The table with column j divided by scales[j]; it stays sparse."""
+        matrix = self.matrix.copy()
+        with np.errstate(over="ignore"):  # division of the values: the inverse of a tiny scale would overflow
+            matrix.data = matrix.data / scales.astype(self.dtype)[matrix.indices]
+        return SparseTable.of(matrix, self.names, self.memory)
 
     def whole(self) -> np.ndarray | None:
-        """All rows as an array where there are fewer than columns: the row space is not sparse. An error if too many.
+        """All rows as a dense array if there are no more rows than columns, because the row space is not sparse.
 
-        None for more rows than columns: they stay sparse.
+        None if there are more rows than columns. An error if what is needed exceeds the memory budget.
         """
         n, p = self.shape
+        needed, what = 8 * n * p, f"with fewer rows than columns ({n:,} x {p:,}) the rows are needed as a dense array,"
         if n > p:
-            needed = 8 * _SQUARES * p**2
-            if needed > self.memory:
-                self._refuse(f"the covariance of {p:,} columns takes {needed / 1e9:.2g} GB")
-            return None
-        needed = 8 * n * p
+            needed, what = 8 * _SQUARES * p**2, f"the covariance of {p:,} columns takes"
         if needed > self.memory:
-            self._refuse(
-                f"with fewer rows than columns ({n:,} x {p:,}) the rows are needed as an array, {needed / 1e9:.2g} GB"
+            raise TableError(
+                f"{what} {needed / 1e9:.2g} GB, more than the memory budget ({self.memory / 1e9:.2g} GB): keep fewer "
+                "columns (those with the largest variances, or a TruncatedSVD), or increase memory"
             )
-        return self.matrix.toarray()
-
-    def _refuse(self, why: str) -> None:
-        raise TableError(
-            f"{why}, more than the memory budget ({self.memory / 1e9:.2g} GB): keep fewer columns (those with the "
-            "largest variances, or a TruncatedSVD), or raise memory"
-        )
+        return None if n > p else self.matrix.toarray()

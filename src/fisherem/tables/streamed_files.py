@@ -1,18 +1,17 @@
-"""Files that are read a range of rows at a time: .npy and memory maps, Zarr, Parquet.
+"""Readers for files that are read a range of rows at a time: .npy and memory maps, Zarr, Parquet.
 
-A path, a memory map or a Zarr array goes in; a `Source` of n x p numbers comes out.
+In: a path, a memory map or a Zarr array. Out: a `Source` of n x p numbers.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .errors import FileChangedError, TableError
-from .kinds import describe_refused
+from .kinds import describe_refused, is_path, is_stored
 from .npy import NpySource, open_npy
 from .parquet import ParquetSource
 from .readers import READERS, Reader, reader_of
@@ -25,17 +24,14 @@ READERS.provide(".npy", Reader(streamed=open_npy))
 READERS.provide(".zarr", Reader(streamed=open_zarr))
 for _suffix in (".parquet", ".pq"):
     READERS.provide(_suffix, Reader(streamed=ParquetSource))
-READERS.seal()
 
 
 def open_source(X: Any) -> Source | None:
-    """The source behind a path, a memory map or a Zarr array; None for everything else."""
-    if isinstance(X, np.memmap):
-        return NpySource(X) if X.ndim == 2 else None
-    if type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks"):
-        return ZarrSource(X)
-    if not isinstance(X, (str, os.PathLike)):
+    """The source for a path, a memory map or a Zarr array; None for everything else."""
+    if not is_stored(X):
         return None
+    if not is_path(X):
+        return NpySource(X) if isinstance(X, np.memmap) else ZarrSource(X)
     path = Path(X)
     reader = reader_of(path)
     if reader.streamed is None:
@@ -45,7 +41,7 @@ def open_source(X: Any) -> Source | None:
 
 
 def check_numbers(source: Source) -> Source:
-    """Refuse a source in which columns are left that hold no numbers."""
+    """Return the source, or raise an error if some of its columns are not numeric."""
     if source.text_columns:
         where = "" if source.path is None else f"{source.path}: "
         raise TableError(

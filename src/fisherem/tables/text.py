@@ -1,6 +1,6 @@
-"""Text files (CSV, TSV; gzipped or not) as sheets: decode, look at the layout, parse.
+"""Read text files (CSV or TSV, optionally compressed with gzip): decode, detect the layout, parse.
 
-What is wrong is named by its line, as an editor counts them.
+Errors name the line as an editor counts it.
 """
 
 from __future__ import annotations
@@ -14,43 +14,49 @@ from pathlib import Path
 
 import pandas as pd
 
+from .._utils.spreadsheets import unmarked
 from .._utils.wording import column_name, count
 from .errors import TableError
 from .layout import COMMAS, Layout, find_layout
+from .limits import NO_LIMIT, too_large
 from .readers import READERS, Reader, Sheet
 from .series_matrix import is_series, without_description
 
 __all__ = ["decode", "read_text"]
 
-# Numbers with thousands: groups of three digits, and nothing else. "1,5" is none.
+# Bytes that are read, or decompressed, at a time.
+_PIECE = 2**22
+# Numbers with thousands separators: groups of exactly three digits, so "1,5" does not match.
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?\s*")
 
 
-def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = None) -> Sheet:
-    """The sheet in a text file, with the layout that was found among its notes.
+def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = None, memory: int = NO_LIMIT) -> Sheet:
+    """Read a text file; the notes of the sheet say which layout was detected.
 
-    The columns named in `as_text` are kept as they are written, and so is a first column without a name. `comma` says
-    what a comma inside of a number is: "decimal", "thousands", or None to find out.
+    The columns named in `as_text`, and a first column without a name, are kept as text. `comma` is the meaning of a
+    comma inside a number: "decimal", "thousands", or None to detect it. A text of more than `memory` bytes is refused.
     """
     if comma is not None and comma not in COMMAS:
         raise TableError(f"comma must be one of {', '.join(map(repr, COMMAS))}; got {comma!r}")
-    text, about = without_description(decode(path))
+    text, about = without_description(decode(path, memory))
     if about and not text.strip():
-        raise TableError(f"{path}: only description (lines that begin with !), no table")
+        raise TableError(f"{path}: the file has only description lines (starting with !) and no table")
     layout = find_layout(path, text, comma)
     notes = [f"read with separator {layout.separator!r} and decimal {layout.decimal!r}"]
     if about:
-        notes.append(f"{count(about, 'line')} of description (beginning with !) were left out")
-    if comma == "thousands":
-        notes.append("commas inside of numbers were read as thousands separators")
+        notes.append(f"{count(about, 'line')} of description (starting with !) were skipped")
     if layout.header is None:
         notes.append("no header line: columns are named x1, x2, ...")
     frame = _parse(path, layout)
     if comma == "thousands":
+        notes.append("commas inside numbers were read as thousands separators")
         frame = frame.apply(_without_thousands)
     for j, name in enumerate(frame.columns):
         if name in as_text or (j == 0 and name == ""):
             frame.isetitem(j, _text_column(layout, j).to_numpy())
+    for j, dtype in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            frame.isetitem(j, frame.iloc[:, j].map(unmarked, na_action="ignore").array)
     names = list(frame.columns)
 
     def written(row: int, name: str) -> str:
@@ -60,20 +66,19 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
 
 
 for _suffix in (".csv", ".tsv", ".txt"):
-    READERS.provide(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma")))
-READERS.seal()
+    READERS.provide(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma", "memory")))
 
 
-# -- decode --------------------------------------------------------------------------------------------------------
+def decode(path: Path, memory: int = NO_LIMIT) -> str:
+    """The text of a file, decompressed if it ends in .gz: UTF-8, UTF-16 with a byte-order mark, otherwise Latin-1.
 
-
-def decode(path: Path) -> str:
-    """The characters of a file, unpacked if it is gzipped: UTF-8, UTF-16 with its mark, or else Latin-1."""
+    Reading stops with an error as soon as there are more than `memory` bytes.
+    """
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
+        raw = _bytes(path, memory)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path}: cannot be read ({error})") from None
-    # spreadsheets write "Unicode text" in UTF-16; its byte-order mark is not valid UTF-8
+    # spreadsheets export "Unicode text" as UTF-16; its byte-order mark is not valid UTF-8
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = raw.decode(encoding)
@@ -84,7 +89,15 @@ def decode(path: Path) -> str:
     return text
 
 
-# -- parse ---------------------------------------------------------------------------------------------------------
+def _bytes(path: Path, memory: int) -> bytes:
+    parts, size = [], 0
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        while part := file.read(_PIECE):
+            parts.append(part)
+            size += len(part)
+            if size > memory:
+                raise too_large(path, "the text", size, memory)
+    return b"".join(parts)
 
 
 def _parse(path: Path, layout: Layout) -> pd.DataFrame:
@@ -95,18 +108,18 @@ def _parse(path: Path, layout: Layout) -> pd.DataFrame:
         )  # fmt: skip
     except (pd.errors.ParserError, ValueError) as error:
         if "EOF inside string" in str(error):
-            raise TableError(f"{path}: line {layout.lines[-1]}: a quote is opened and not closed") from None
+            raise TableError(f"{path}: line {layout.lines[-1]}: a quote is opened but not closed") from None
         raise TableError(f"{path}: {str(error).strip()}") from None
     if len(frame) != len(layout.lines):
         raise TableError(
-            f"{path}: quotes that do not match; a cell with a quote in it is quoted, and the quote doubled"
+            f"{path}: the quotes do not match; a cell that contains a quote must be quoted, with the quote doubled"
         )
     frame.columns = pd.Index(layout.header or [column_name(j) for j in range(frame.shape[1])])
     return frame
 
 
 def _text_column(layout: Layout, j: int) -> pd.Series:
-    """Column j as it is written: "007" stays what it is, and so does "NA"."""
+    """Column j as text: "007" and "NA" are kept as written."""
     return pd.read_csv(
         io.StringIO(layout.body), sep=layout.separator, header=None, skip_blank_lines=False, skipinitialspace=True,
         usecols=[j], dtype=str, na_filter=False,
@@ -114,7 +127,7 @@ def _text_column(layout: Layout, j: int) -> pd.Series:
 
 
 def _without_thousands(column: pd.Series) -> pd.Series:
-    """A column with "1,200" as "1200"; cells that are not numbers with thousands stay as they are, to be refused."""
+    """Replace "1,200" by "1200"; other cells are not changed, so that invalid ones raise an error later."""
     if pd.api.types.is_numeric_dtype(column):
         return column
     return column.map(lambda cell: cell.replace(",", "") if _THOUSANDS.fullmatch(str(cell)) else cell)

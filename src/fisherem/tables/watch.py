@@ -1,4 +1,4 @@
-"""Whether a file that is read in several passes is still the file that was opened."""
+"""Detect whether a file that is read in several passes has been written to since it was opened."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["Watch", "changed"]
 
 
 class Watch:
-    """What files looked like when they were opened: their size and the time of their last change.
+    """The sizes and modification times of files when they were opened.
 
-    A file that was replaced or deleted does not count as changed: the one that was opened is still read.
+    A file that was replaced or deleted does not count as changed: the open file handle still reads the original.
     """
 
     def __init__(self, paths: Iterable[Any]):
         self._before = {path: _look(path) for path in paths}
 
     def check(self) -> None:
-        """A FileChangedError for the first file that was written to since."""
+        """Raise a FileChangedError for the first file that has been written to since."""
         for path, before in self._before.items():
             now = _look(path)
             if before is not None and now is not None and now[0] == before[0] and now != before:
@@ -29,15 +29,15 @@ class Watch:
 
 
 def changed(path: Any) -> FileChangedError:
-    """The error for a file whose rows are no longer those that were read before."""
+    """The error for a file whose rows have changed between two passes."""
     return FileChangedError(
-        f"{path} was written to while it was read, so that the passes over it saw different rows: leave the file alone "
-        "during a fit, and fit again"
+        f"{path} was written to while it was being read, so different passes saw different rows: do not modify the "
+        "file during a fit, and fit again"
     )
 
 
 def _look(path: Any) -> tuple[tuple[int, int], int, int] | None:
-    """((device, inode), size, time of the last change); None if there is nothing to look at."""
+    """((device, inode), size, modification time); None if the file does not exist."""
     try:
         found = os.stat(path)
     except OSError:

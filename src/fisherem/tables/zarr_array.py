@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.extras import need_extra
+from .contained import check_links
 from .errors import TableError
 from .sources import Source, check_shape, float_type
 
@@ -14,15 +15,16 @@ __all__ = ["ZarrSource", "open_zarr"]
 
 
 def open_zarr(path: Path) -> ZarrSource:
-    """The array in a Zarr store; a group is refused, with the names of its arrays."""
+    """The array in a Zarr store; for a group, an error lists the names of its arrays."""
     zarr = need_extra("zarr", "reading Zarr", "dask")
+    check_links(path)
     try:
-        found = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr has exceptions of its own
+        found = zarr.open(str(path.resolve()), mode="r")  # a relative path could look like an address
+    except Exception as error:  # zarr raises exceptions of its own
         raise TableError(f"{path}: cannot be read as Zarr ({error})") from None
     if not hasattr(found, "chunks"):
         names = ", ".join(sorted(name for name, _ in found.arrays())) or "none"
-        raise TableError(f"{path}: a Zarr group; give one of its arrays ({names}), opened by zarr")
+        raise TableError(f"{path}: a Zarr group; open one of its arrays ({names}) with zarr and pass that")
     return ZarrSource(found, path)
 
 
@@ -34,7 +36,8 @@ class ZarrSource(Source):
         what = "the Zarr array" if path is None else f"{path}: the Zarr array"
         self.shape, self.dtype = check_shape(array.shape, what), float_type(np.dtype(array.dtype), what)
         self.row_step = int(array.chunks[0])
-        self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize
+        width = -(-self.shape[1] // int(array.chunks[1])) * int(array.chunks[1])  # of whole chunks
+        self.step_bytes = self.row_step * max(width, 1) * self.dtype.itemsize
 
     def read(self, start: int, stop: int, buffer: np.ndarray | None = None) -> np.ndarray:
         """Rows start..stop."""

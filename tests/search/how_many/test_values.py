@@ -1,133 +1,39 @@
-"""The values of a partition against their formulas written out."""
+"""What is measured on a number of groups: halves, valleys, single columns, joint tails, tables of one group."""
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 from sklearn.preprocessing import PowerTransformer
 
-from fisherem.policy.number_of_groups.halves import halves_of, prediction_strength
-from fisherem.policy.number_of_groups.partition_values import judged, micl, mixture_gain, partition_c
-from fisherem.policy.number_of_groups.transforms import (
-    EXPONENTS,
-    TRANSFORMS,
-    Transformed,
-    normal_scores,
-    one_group_powers,
-)
+from fisherem import FisherEM
+from fisherem.core.engine.checkpoints import Store
+from fisherem.policy.number_of_groups.candidates import Data, fit_candidate
+from fisherem.policy.number_of_groups.halves import Halves, Split, half_labels, prediction_strength, split_rows
+from fisherem.policy.number_of_groups.one_group import column_gain, flatness, inner_gain, joint_tails, one_group_p_value
+from fisherem.policy.number_of_groups.valleys import valley
 from fisherem.policy.powers import yeo_johnson
 
-
-@pytest.fixture(scope="module")
-def groups():
-    """Three groups on two of four columns: X (90 x 4) with mean 0 and variance 1, and labels."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(90) % 3
-    X = rng.normal(size=(90, 4))
-    X[:, :2] += np.array([[3.0, 0], [-3, 0], [0, 4]])[labels]
-    return (X - X.mean(axis=0)) / X.std(axis=0), labels
+NOWHERE = Store(None, "")
 
 
-def plain(X):
-    return Transformed(X, np.zeros(X.shape[1]))
+def rows(X):
+    return Data.of(X, None)
 
 
-def naive_c(X, labels, S, rank, c, p):
-    """C(K, S) from the eigenvalues of W^-1 B, term by term."""
-    n, K = len(X), labels.max() + 1
-    Z = X[:, S] - X[:, S].mean(axis=0)
-    T = Z.T @ Z / n
-    W = sum(
-        (Z[labels == k] - Z[labels == k].mean(axis=0)).T @ (Z[labels == k] - Z[labels == k].mean(axis=0))
-        for k in range(K)
-    )
-    values = np.sort(np.linalg.eigvals(np.linalg.solve(W / n, T - W / n)).real)[::-1][:rank]
-    value = n / 2 * np.log1p(values).sum()
-    for m in range(len(S)):
-        if c == 1:
-            value -= rank / 2 * np.log(n)
-        else:
-            value -= rank / 2 * np.log(n) + max(rank / 2 * np.log(n), np.log((p - m) / (m + 1)))
-    sizes = np.bincount(labels)
-    value += (sizes * np.log(sizes / n)).sum()
-    return value - c / 2 * np.log(n) * (rank * (K - 1 - rank) + K - 1)
+def two(distance, n=400, p=2, seed=0):
+    """Two groups at that distance in the first of p columns."""
+    X, y = np.random.default_rng(seed).normal(size=(n, p)), np.arange(n) % 2
+    X[:, 0] += distance * y
+    return X, y
 
 
-@pytest.mark.parametrize("c", [1, 2])
-def test_c_is_the_formula_at_the_subset_it_prefers(groups, c):
-    X, labels = groups
-    found = partition_c(plain(X), labels, np.ones(90), c)
-    np.testing.assert_array_equal(found.support, [0, 1])
-    best = max(naive_c(X, labels, [0, 1], rank, c, 4) for rank in (1, 2))
-    assert found.value == pytest.approx(best, rel=1e-6)
-    others = [[0], [1], [0, 1, 2], [0, 1, 3], [0, 1, 2, 3]]
-    assert all(naive_c(X, labels, S, rank, c, 4) < found.value for S in others for rank in (1, min(2, len(S))))
+def noise(kind, seed, n=120, p=8):
+    rng = np.random.default_rng(seed)
+    plain = rng.normal(size=(n, p))
+    return {"spherical": plain, "factor": 0.6 * plain + 0.8 * rng.normal(size=(n, 1)), "skewed": np.exp(plain)}[kind]
 
 
-def test_c_is_0_for_one_group_and_pays_for_costs(groups):
-    X, labels = groups
-    assert partition_c(plain(X), np.zeros(90, int), np.ones(90), 1).value == 0
-    free = partition_c(plain(X), labels, np.ones(90), 1)
-    charged = partition_c(Transformed(X, np.array([5.0, 7.0, 0, 0])), labels, np.ones(90), 1)
-    assert charged.value == pytest.approx(free.value - 12)
-    dear = partition_c(Transformed(X, np.array([0, 1e4, 0, 0])), labels, np.ones(90), 1)
-    assert 1 not in dear.support
-
-
-def test_weights_mean_repetitions(groups):
-    X, labels = groups
-    weights = 1 + (np.arange(90) % 4 == 0)
-    twice = np.repeat(np.arange(90), weights)
-    for name, transform in TRANSFORMS.items():
-        weighted = partition_c(transform.apply(X, labels, weights.astype(float)), labels, weights.astype(float), 1)
-        repeated = partition_c(transform.apply(X[twice], labels[twice], np.ones(len(twice))), labels[twice],
-                               np.ones(len(twice)), 1)  # fmt: skip
-        if name != "power":  # medians and spreads, which the exponents bend about, do not know weights
-            assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
-        np.testing.assert_array_equal(weighted.support, repeated.support)
-    assert micl(X, labels, weights.astype(float)) == pytest.approx(micl(X[twice], labels[twice], np.ones(len(twice))))
-
-
-def test_mixture_gain_of_separated_groups_is_that_of_the_partition(groups):
-    X, labels = groups
-    n, S = 90, X[:, :2]
-    T = np.cov(S.T, bias=True)
-    means = np.array([S[labels == k].mean(axis=0) for k in range(3)])
-    W = T - (means.T / 3) @ means
-    one = multivariate_normal(np.zeros(2), T).logpdf(S).sum()
-    densities = np.stack([np.log(1 / 3) + multivariate_normal(m, W).logpdf(S) for m in means])
-    gain = np.logaddexp.reduce(densities, axis=0).sum() - one - np.log(n) / 2 * (2 * 2 + 2)
-    assert mixture_gain(S, labels, np.ones(n)) == pytest.approx(gain, abs=0.5)  # a few iterations change little here
-    assert mixture_gain(S, np.zeros(n, int), np.ones(n)) == 0
-
-
-def test_slices_of_one_group_gain_nothing():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(500, 2))
-    for K in (2, 3, 4):
-        labels = np.digitize(X[:, 0], norm.ppf(np.arange(1, K) / K))
-        assert mixture_gain(X, labels, np.ones(500)) < 0
-        # ... though slicing explains two thirds of the variance and more
-        within = sum(((X[labels == k, 0] - X[labels == k, 0].mean()) ** 2).sum() for k in range(K))
-        assert within < 0.4 * ((X[:, 0] - X[:, 0].mean()) ** 2).sum()
-
-
-def test_micl_is_marbac_and_sedkis_formula(groups):
-    X, labels = groups
-    n0, n, K = 0.01, 90, 3
-
-    def integral(x, mu):
-        m, mean = len(x), x.mean()
-        s2 = ((x - mean) ** 2).sum() + 1 + (mu - mean) ** 2 / (1 / n0 + 1 / m)
-        return (-(m / 2) * np.log(np.pi) + gammaln((m + 1) / 2) - gammaln(0.5) - (m + 1) * np.log(np.sqrt(s2))
-                + 0.5 * np.log(n0 / (m + n0)))  # fmt: skip
-
-    value = gammaln(K / 2) - K * gammaln(0.5) - gammaln(n + K / 2)
-    value += sum(gammaln((labels == k).sum() + 0.5) for k in range(K))
-    for x in X.T:
-        apart = sum(integral(x[labels == k], x.mean()) for k in range(K))
-        value += max(integral(x, x.mean()), apart)
-    assert micl(X, labels, np.ones(n)) == pytest.approx(value)
+# -- halves ------------------------------------------------------------------------------------------------------------
 
 
 def test_prediction_strength_counts_pairs():
@@ -135,17 +41,161 @@ def test_prediction_strength_counts_pairs():
     own, other = rng.integers(0, 3, size=40), rng.integers(0, 3, size=40)
     shares = []
     for k in range(3):
-        rows = np.flatnonzero(own == k)
-        pairs = [(i, j) for i in rows for j in rows if i != j]
-        shares.append(np.mean([other[i] == other[j] for i, j in pairs]))
+        inside = np.flatnonzero(own == k)
+        shares.append(np.mean([other[i] == other[j] for i in inside for j in inside if i != j]))
     assert prediction_strength(own, other) == pytest.approx(min(shares))
     assert prediction_strength(own, own) == 1
 
 
 def test_halves_are_disjoint_and_cover_the_rows():
-    for first, second in halves_of(21, 4, np.random.RandomState(0)):
+    for first, second in split_rows(21, 4, 0):
         assert len(first) == 10
         np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), np.arange(21))
+
+
+def test_a_half_is_fitted_from_scratch():
+    X, _ = two(8.0, n=80)
+    half = np.arange(0, 80, 3)
+    labels = half_labels(rows(X), NOWHERE, FisherEM(random_state=0), 2, half, 0)
+    np.testing.assert_array_equal(labels, FisherEM(2, random_state=0).fit(X[half]).predict(X))
+    too_few = half_labels(rows(X), NOWHERE, FisherEM(random_state=0), 2, half[:1], 0)
+    assert len(too_few) == 0
+
+
+def test_agreement_strength_and_consensus_of_splits():
+    same, other = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
+    crossed = np.array([0, 1, 0, 1])
+    halves = (np.array([0, 1]), np.array([2, 3]))
+    good, bad = Split(halves, (same, other)), Split(halves, (same, crossed))
+    failed = Split(halves, (same, np.zeros(0, int)))
+    assert (good.agreement, good.strength) == (1, 1)
+    assert bad.strength == 0.5  # one direction holds together, the other does not
+    both = Halves((good, bad, failed))
+    assert both.agreement == pytest.approx((1 + bad.agreement) / 2)
+    # three of four fits put the first two rows together, one of them the first and the third
+    np.testing.assert_allclose(both.consensus(np.arange(4))[0], [1, 0.75, 0.25, 0])
+    assert np.isnan(Halves((failed,)).agreement)
+    np.testing.assert_array_equal(Halves((failed,)).consensus(np.arange(3)), np.eye(3))
+
+
+# -- groups that are apart ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("distance", "one", "several"), [(3.0, 0.85, 0.76), (4.0, 0.47, 0.29), (8.0, 0.0, 0.0)])
+def test_a_valley_is_the_density_between_the_groups(distance, one, several):
+    X, y = two(distance, n=2000)
+    assert valley(rows(X), y, np.array([0])) == pytest.approx(one, abs=0.07)
+    Z = np.random.default_rng(1).normal(size=(2000, 6))
+    Z += distance / np.sqrt(6) * y[:, None]
+    assert valley(rows(Z), y, np.arange(6)) == pytest.approx(several, abs=0.07)
+
+
+def test_groups_cut_from_one_cloud_have_no_valley():
+    X = np.random.default_rng(1).normal(size=(500, 3))
+    assert valley(rows(X), (X[:, 0] > 0).astype(int), np.arange(3)) > 0.8
+    assert valley(rows(np.exp(X)), (X[:, 0] > 1).astype(int), np.arange(3)) > 0.6
+    assert np.isnan(valley(rows(X), (X[:, 0] > 0).astype(int), np.zeros(0, int)))
+
+
+def test_the_closest_two_groups_count():
+    X, _ = two(8.0)
+    three = np.where(X[:, 0] > 4, 2, (X[:, 1] > 0).astype(int))
+    assert valley(rows(X), three, np.arange(2)) > 0.6
+
+
+def test_few_rows_between_two_groups_say_little():
+    X, y = two(8.0, n=16)
+    assert 1 / 9 <= valley(rows(X), y, np.array([0])) < 0.5  # one row is added to each count
+
+
+# -- one group ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["spherical", "factor", "skewed"])
+def test_noise_is_one_group(kind):
+    # a test of size 1/20 refuses one group of twenty by chance: of three it may refuse one
+    assert sum(one_group_p_value(rows(noise(kind, seed)), seed) > 0.05 for seed in range(3)) >= 2
+
+
+@pytest.mark.parametrize("n", [40, 200])
+def test_two_groups_are_not_one(n):
+    X = np.random.default_rng(1).normal(size=(n, 10))
+    X[: n // 2, :3] += 3
+    assert one_group_p_value(rows(X), 0) == 0.05
+
+
+def test_rows_of_weight_0_and_constant_columns_do_not_count():
+    values = noise("spherical", 3)
+    more = np.column_stack([np.vstack([values, 100 + values[:5]]), np.ones(125)])
+    weights = np.append(np.ones(120), np.zeros(5))
+    assert one_group_p_value(Data.of(more, weights), 0) == one_group_p_value(rows(values), 0)
+
+
+def test_a_seed_gives_the_same_p_value_and_too_few_rows_give_none():
+    assert one_group_p_value(rows(noise("skewed", 4)), 7) == one_group_p_value(rows(noise("skewed", 4)), 7)
+    assert np.isnan(one_group_p_value(rows(np.random.default_rng(0).normal(size=(5, 3))), 0))
+
+
+def test_a_single_column_shows_its_groups():
+    assert column_gain(rows(two(8.0, n=200, p=30)[0])) > 30
+    rng = np.random.default_rng(0)
+    six = rng.normal(size=(300, 20))
+    six[:, 4] += 8 * (np.arange(300) % 6)
+    assert column_gain(rows(six)) > 30
+    assert column_gain(rows(np.exp(rng.normal(size=(300, 20))))) < 0
+    assert column_gain(rows(rng.integers(2, size=(100, 3)).astype(float))) == -np.inf  # nothing to ask
+
+
+def test_joint_tails_see_groups_that_differ_in_spread_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    assert abs(joint_tails(rows(X))) < 4
+    assert abs(joint_tails(rows(np.exp(X)))) < 4
+    assert abs(joint_tails(rows(rng.standard_t(3, size=(300, 5))))) < 4
+    assert joint_tails(rows(X * np.where(np.arange(300) % 2, 1, 4)[:, None])) > 6
+    assert np.isnan(joint_tails(rows(X[:15])))
+
+
+def test_two_groups_that_were_put_together_show_inside():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), np.arange(300) % 3
+    X[:, :2] += 10 * np.array([[0, 0], [1, 0], [0.7, 0.7]])[y]
+    assert inner_gain(rows(X), y) < 0
+    assert inner_gain(rows(X), np.minimum(y, 1)) > 30
+    assert inner_gain(rows(X[:15]), y[:15]) == -np.inf  # too few rows to look into
+
+
+def test_overlapping_groups_make_a_column_flat():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10))
+    assert flatness(rows(X)) < 2.5
+    assert flatness(rows(np.exp(X))) < 0
+    X[:, 3] += 3 * (np.arange(300) % 5)
+    assert flatness(rows(X)) > 2.5
+    assert flatness(rows(rng.integers(2, size=(100, 3)).astype(float))) == -np.inf  # nothing to ask
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+def test_a_candidate_is_the_estimators_own_fit():
+    X, _ = two(8.0, n=100, p=4)
+    found = fit_candidate(rows(X), NOWHERE, FisherEM(), 2, 0)
+    own = FisherEM(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(found.labels, own.labels_)
+    assert found.values["bic"] == own.bic_
+    assert found.gain > 0 > -found.valley
+    assert fit_candidate(rows(X), NOWHERE, FisherEM(), 1, 0).gain == 0
+    failed = fit_candidate(rows(X[:3]), NOWHERE, FisherEM(), 5, 0)
+    assert failed.reason
+    assert failed.gain == -np.inf
+
+
+def test_slices_of_one_group_gain_nothing():
+    X = np.random.default_rng(1).normal(size=(500, 2))
+    for K in (2, 3, 4):
+        labels = np.digitize(X[:, 0], norm.ppf(np.arange(1, K) / K))
+        assert rows(X).judge.gain(labels).value < 0
 
 
 def test_yeo_johnson_is_scikit_learns():
@@ -154,34 +204,3 @@ def test_yeo_johnson_is_scikit_learns():
         theirs = PowerTransformer(standardize=False)
         theirs.lambdas_, theirs.n_features_in_ = np.array([exponent]), 1
         np.testing.assert_allclose(yeo_johnson(x, exponent), theirs.transform(x[:, None])[:, 0], rtol=1e-9)
-
-
-def test_normal_scores_are_quantiles_of_mid_ranks():
-    x = np.array([[3.0], [1.0], [2.0], [2.0]])
-    scores = normal_scores(x, np.ones(4))[:, 0]
-    np.testing.assert_allclose(scores, norm.ppf([3.5 / 4, 0.5 / 4, 0.5, 0.5]))
-
-
-def test_powers_find_the_logarithm_and_leave_spikes_alone():
-    rng = np.random.default_rng(4)
-    skewed = np.exp(0.7 * rng.normal(size=400))
-    spiked = np.where(rng.random(400) < 0.4, 0.0, skewed)
-    bent, gains = one_group_powers(np.column_stack([skewed, rng.normal(size=400), spiked]), np.ones(400))
-    assert gains[0] > 50
-    assert gains[1] < 5
-    assert gains[2] == 0
-    np.testing.assert_allclose(bent.mean(axis=0), 0, atol=1e-9)
-    third = [np.mean(((x - x.mean()) / x.std()) ** 3) for x in (skewed, bent[:, 0])]
-    assert abs(third[1]) < 0.2 < third[0]
-    assert 1.0 in EXPONENTS
-
-
-def test_skew_is_no_group():
-    """One log-normal group, cut at its median: C of the columns as they are calls it two, without skew it does not."""
-    rng = np.random.default_rng(5)
-    X = np.exp(0.8 * rng.normal(size=(300, 3)))
-    labels = (X[:, 0] > np.quantile(X[:, 0], 0.9)).astype(int)
-    found = judged(X, labels, np.ones(300))
-    assert found["c1_plain"] > 0
-    assert found["c1_scores"] < 0
-    assert found["c1_power"] < 0

@@ -1,210 +1,346 @@
 """The verdict: how evidence is weighed, and what comes out on tables whose groups are known."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
-from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
-from fisherem.policy.number_of_groups.candidates import WITHOUT_SKEW, Candidate
-from fisherem.policy.number_of_groups.evidence import Evidence, Halves
-from fisherem.policy.number_of_groups.rules import RULES, Rule, largest, largest_above
-from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, Decision, decide
-from fisherem.policy.number_of_groups.wording import rule_table, said
-from fisherem.search.scoring import accuracy
+from fisherem.model.criteria import CRITERIA, Criterion
+from fisherem.policy.number_of_groups.candidates import Candidate, Data
+from fisherem.policy.number_of_groups.evidence import Evidence
+from fisherem.policy.number_of_groups.gathering import _about_one_group, _leading
+from fisherem.policy.number_of_groups.rules import RULES, Rule, all_rules, largest, largest_above
+from fisherem.policy.number_of_groups.thresholds import Limits
+from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED, Decision, decide
+from fisherem.policy.number_of_groups.wording import NEXT, rule_table, said
 
-N = 120
+N = 480
+HELD = {}
+
+
+def holds(*names):
+    """Marks the test of a threshold."""
+
+    def mark(test):
+        HELD.update(dict.fromkeys(names, test))
+        return test
+
+    return mark
+
+
+class Known:
+    """Halves with a known agreement and strength."""
+
+    def __init__(self, agreement, strength, n_splits=3):
+        self.agreement, self.strength, self.splits = agreement, strength, (None,) * n_splits
+        self.agreements = np.full(n_splits, agreement)
+
+
+def candidate(K, gain, valley, labels=None):
+    values = {name: float(K) for name in CRITERIA} | {"gain": float(gain), "valley": valley}
+    labels = np.arange(N) % K if labels is None else labels
+    return Candidate(K, labels, np.ones(3, bool), values, True, 0.1)
 
 
 def evidence(**by_number):
-    """Evidence from (C, gain over one group, agreement) per number of groups: k2=(30, 10, 0.9)."""
-    found = Evidence(N, 5)
-    found.add(candidate(1, 0.0, 0.0))
-    for name, (c, gain, agreement, *strength) in by_number.items():
+    """Evidence from (gain, valley, agreement, strength) per number of groups: k2=(30, 0.1, 0.9)."""
+    data = Data.of(np.random.default_rng(0).normal(size=(N, 3)), None)
+    found = Evidence(data, 5, {1: candidate(1, 0.0, np.nan)})
+    for name, (gain, valley, *halves) in by_number.items():
         K = int(name[1:])
-        found.add(candidate(K, c, gain))
-        found.halves[K] = Halves(np.full(3, agreement), np.full(3, strength[0] if strength else agreement))
+        found.candidates[K] = candidate(K, gain, valley)
+        if halves:
+            found.halves[K] = Known(halves[0], halves[-1])
     return found
 
 
-def candidate(K, c, gain, source="columns", labels=None):
-    names = [name for name in RULES if name.startswith("c") or name in ("bic", "icl", "aic", "micl")]
-    values = dict.fromkeys([*names, *WITHOUT_SKEW], float(c)) | {"mixture_scores": gain, "mixture_power": gain + 1}
-    values |= {"log_likelihood": -500.0 + 10 * K, "n_parameters": 5.0 * K}
-    labels = np.arange(N) % K if labels is None else labels
-    return Candidate(K, source, labels, np.ones(3, bool), values, True, 0.1)
+def verdict(**by_number):
+    found = decide(evidence(**by_number))
+    return found.n_clusters, found.degree
 
 
-def test_the_best_c_among_those_that_come_back():
-    decision = decide(evidence(k2=(30, 10, 0.9), k3=(80, 40, 0.85), k4=(75, 45, 0.3)))
-    assert (decision.n_clusters, decision.degree) == (3, "clear")
-    assert decision.back == (2, 3)
+THREE = {"k2": (50, 0.2, 0.9), "k3": (80, 0.3, 0.85), "k4": (60, 0.9)}
 
 
-def test_a_close_rival_makes_it_leaning():
-    decision = decide(evidence(k2=(78, 10, 0.9), k3=(80, 40, 0.85)))
-    assert (decision.n_clusters, decision.degree, decision.runners_up) == (3, "leaning", (2,))
+def test_the_largest_gain_among_groups_that_are_apart_and_reproducible():
+    assert verdict(**THREE) == (3, CLEAR)
+    assert verdict(k2=(50, 0.2, 0.9), k3=(60, 0.3, 0.4), k4=(60, 0.9)) == (2, LEANING)
+    assert verdict(k2=(50, 0.2, 0.9), k3=(80, 0.9, 0.9), k4=(60, 0.9)) == (2, LEANING)
 
 
-def test_one_variant_of_c_for_a_rival_makes_it_leaning():
-    found = evidence(k2=(30, 10, 0.9), k3=(80, 40, 0.85))
-    found.candidates[2][0].values["c2_plain"] = 90.0
-    assert decide(found).degree == "leaning"
+def test_every_threshold_has_a_test():
+    assert set(HELD) == {field.name for field in fields(Limits)}
 
 
-def test_groups_that_hardly_come_back_are_not_clear():
-    assert decide(evidence(k2=(30, 10, 0.65))).degree == "leaning"
-    # one group falls apart on other rows, though the partitions agree by and large
-    assert decide(evidence(k2=(30, 10, 0.9, 0.9), k3=(50, 10, 0.8, 0.3))).n_clusters == 2
+@holds("apart", "clearly_apart")
+def test_how_far_apart_groups_are():
+    for between, expected in ((0.49, CLEAR), (0.51, LEANING)):
+        assert verdict(**THREE | {"k3": (80, between, 0.85)}) == (3, expected)
+    assert verdict(**THREE | {"k3": (60, 0.59, 0.85)})[0] == 3
+    assert verdict(**THREE | {"k3": (60, 0.61, 0.85)})[0] == 2
+
+
+@holds("reproducible", "clearly_reproducible", "holds_together")
+def test_how_reproducible_groups_are():
+    for agreement, expected in ((0.76, (3, CLEAR)), (0.74, (3, LEANING)), (0.61, (3, LEANING)), (0.59, (2, LEANING))):
+        assert verdict(**THREE | {"k3": (61, 0.3, agreement, 0.8)}) == expected
+    assert verdict(**THREE | {"k3": (61, 0.3, 0.85, 0.51)})[0] == 3
+    assert verdict(**THREE | {"k3": (61, 0.3, 0.85, 0.49)})[0] == 2
+
+
+@holds("hopeless")
+def test_groups_that_are_not_found_again_are_not_decided():
+    assert verdict(k2=(30, 0.2, 0.31), k3=(-5, 0.9)) == (2, LEANING)
+    assert verdict(k2=(30, 0.2, 0.29), k3=(-5, 0.9)) == (2, NOT_DECIDED)
+    assert verdict(k2=(30, 0.8, 0.5), k3=(-5, 0.9)) == (1, NOT_DECIDED)  # nothing but the gain speaks for them
+    for agreement, again in ((0.31, 2), (0.29, None)):  # nor is there another split
+        found = evidence(k2=(30, 0.2, agreement), k3=(-5, 0.9))
+        found.halves[2] = Known(agreement, agreement, n_splits=1)
+        assert _leading(found) == again
+
+
+@holds("less")
+def test_a_number_that_gains_as_much_keeps_another_from_being_clear():
+    for gain, degree in ((969, CLEAR), (971, LEANING)):
+        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.7, 0.5), k4=(60, 0.9)) == (2, degree)
+    for gain, degree in ((999, CLEAR), (1001, LEANING)):  # cuts of one cloud have to gain more
+        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.9, 0.9), k4=(60, 0.9)) == (2, degree)
+
+
+@holds("close")
+def test_a_small_gain_is_never_clear_and_is_compared_with_one_group():
+    assert verdict(k2=(11, 0.2, 0.9), k3=(-5, 0.9)) == (2, CLEAR)
+    found = decide(evidence(k2=(9, 0.2, 0.9), k3=(-5, 0.9)))
+    assert (found.degree, found.runners_up) == (LEANING, (1,))
+    for gain, asked in ((-11, False), (-9, True), (9, True), (11, False)):
+        one = evidence(k2=(gain, 0.2, 0.9))
+        list(_about_one_group(type("Plan", (), {"seed": 0}), one.data, Nothing(), one))
+        assert np.isfinite(one.one_group) == asked
+
+
+class Nothing:
+    """A store that keeps nothing."""
+
+    def get(self, key, family):
+        return None
+
+    def put(self, key, fit, record):
+        pass
+
+
+@holds("significant")
+def test_tables_of_one_group_that_gain_as_much_are_a_doubt():
+    found = evidence(**THREE)
+    found.one_group = 0.05
+    assert decide(found).degree == CLEAR
+    found.one_group = 0.1
+    assert (decide(found).degree, decide(found).runners_up[0]) == (NOT_DECIDED, 1)
+    none = evidence(k2=(-30, 0.9, 0.1))
+    none.one_group = 0.1
+    assert decide(none).degree == CLEAR
+    none.one_group = 0.05
+    assert (decide(none).degree, decide(none).runners_up) == (LEANING, (2,))
+
+
+def test_a_larger_number_that_is_apart_as_well_keeps_it_from_being_clear():
+    assert verdict(**THREE | {"k4": (60, 0.7, 0.7)}) == (3, LEANING)
+    assert verdict(**THREE | {"k4": (60, 0.9, 0.7)}) == (3, CLEAR)
+    assert verdict(**THREE | {"k4": (60, 0.7, 0.5)}) == (3, CLEAR)
+    assert verdict(k2=(50, 0.2, 0.9), k3=(80, 0.3, 0.85)) == (3, LEANING)  # nothing beyond it was fitted
 
 
 def test_no_gain_is_one_group():
-    decision = decide(evidence(k2=(-40, -9, 0.2), k3=(-80, -20, 0.1)))
-    assert (decision.n_clusters, decision.degree, decision.runners_up) == (1, "clear", ())
-    by_chance = decide(evidence(k2=(-40, 6, 0.3), k3=(-80, -20, 0.1)))
-    assert (by_chance.n_clusters, by_chance.degree) == (1, "clear")
-    doubtful = decide(evidence(k2=(-40, -1, 0.8), k3=(-80, -20, 0.1)))
-    assert (doubtful.n_clusters, doubtful.degree, doubtful.runners_up) == (1, "leaning", (2,))
+    assert verdict(k2=(-40, 0.9, 0.2), k3=(-80, 0.9)) == (1, CLEAR)
+    found = decide(evidence(k2=(-5, 0.9, 0.2), k3=(-80, 0.9)))
+    assert (found.n_clusters, found.degree, found.runners_up) == (1, LEANING, (2,))
+    assert verdict(k2=(-40, 0.9, 0.29), k3=(-80, 0.9)) == (1, CLEAR)
+    assert verdict(k2=(-40, 0.9, 0.31), k3=(-80, 0.9)) == (1, LEANING)
+    assert verdict(k2=(-40, 0.9, 0.8), k3=(-80, 0.9)) == (1, NOT_DECIDED)  # halves agree all the same
 
 
-def test_gain_without_coming_back_is_not_decided():
-    decision = decide(evidence(k2=(40, 30, 0.2), k3=(50, 40, 0.4)))
-    assert (decision.n_clusters, decision.degree) == (3, "not decided")
-    assert decision.runners_up == (1, 2)
+@holds("column")
+def test_groups_that_a_single_column_shows():
+    found = evidence(k2=(-40, 0.9, 0.2))
+    for gain, degree in ((-1, CLEAR), (7, LEANING), (9, NOT_DECIDED)):
+        found.column = gain
+        assert (decide(found).n_clusters, decide(found).degree) == (1, degree)
+    found = evidence(**THREE)
+    for gain, degree in ((89.0, CLEAR), (91.0, LEANING)):  # more than what the fit with three groups gains
+        found.column = gain
+        assert decide(found).degree == degree
 
 
-def test_much_more_in_groups_that_do_not_come_back_is_not_decided():
-    decision = decide(evidence(k2=(40, 30, 0.95), k3=(60, 40, 0.7), k5=(300, 200, 0.3)))
-    assert (decision.n_clusters, decision.degree, decision.runners_up, decision.larger) == (2, "not decided", (3,), 5)
-    text = said(evidence(k2=(40, 30, 0.95), k3=(60, 40, 0.7), k5=(300, 200, 0.3)), decision, ()).text
-    assert text.startswith("Not decided by these data: 2 or 3 groups are possible. 2 groups are shown.")
-    assert "C keeps rising up to 5 groups" in text
+@holds("tails")
+def test_joint_tails_leave_one_group_undecided():
+    found = evidence(k2=(-40, 0.9, 0.2))
+    found.joint_tails = 4.9
+    assert decide(found).degree == CLEAR
+    found.joint_tails = 5.1
+    assert (decide(found).n_clusters, decide(found).degree) == (1, NOT_DECIDED)
+    again = evidence(k2=(-40, 0.9, 0.7))
+    again.joint_tails = 5.1  # one group does not fit, and two are found again
+    assert (decide(again).n_clusters, decide(again).degree, decide(again).runners_up) == (2, NOT_DECIDED, (1,))
 
 
-def test_columns_with_a_frequent_value_leave_it_to_the_rows():
-    found = evidence(k2=(40, 30, 0.95), k3=(90, 40, 0.7))
+@holds("flat")
+def test_a_flat_column_is_a_sign_against_one_group():
+    found = evidence(k2=(-40, 0.9, 0.2))
+    for flat, degree in ((2.4, CLEAR), (2.6, LEANING)):
+        found.flatness = flat
+        assert decide(found).degree == degree
+
+
+@holds("rows", "rows_per_column")
+@pytest.mark.parametrize(
+    ("n", "p", "degree"), [(300, 3, CLEAR), (299, 3, LEANING), (400, 100, CLEAR), (400, 101, LEANING)]
+)
+def test_one_group_of_few_rows_is_never_clear(n, p, degree):
+    found = evidence(k2=(-40, 0.9, 0.2))
+    found.data = Data.of(np.zeros((n, p)), None)
+    assert decide(found).degree == degree
+
+
+@holds("nearly_apart")
+def test_a_larger_number_that_gains_as_much_and_is_nearly_apart():
+    for between, degree in ((0.81, CLEAR), (0.79, LEANING)):
+        assert verdict(**THREE | {"k4": (75, between)}) == (3, degree)
+    assert verdict(**THREE | {"k4": (65, 0.7)}) == (3, CLEAR)
+    for between, degree in ((0.81, CLEAR), (0.79, LEANING)):
+        assert verdict(**THREE | {"k4": (60, between, 0.9)}) == (3, degree)
+
+
+@holds("much_more")
+def test_groups_that_are_nearly_apart_and_gain_much_more():
+    apart, far = {"k2": (100, 0.2, 0.9)}, {"k4": (20, 0.9)}
+    assert verdict(**apart, k3=(126, 0.7, 0.7), **far) == (3, LEANING)
+    assert verdict(**apart, k3=(124, 0.7, 0.7), **far)[0] == 2
+    assert verdict(**apart, k3=(126, 0.85, 0.7), **far)[0] == 2
+    assert verdict(**apart, k3=(126, 0.7, 0.5), **far)[0] == 2
+    assert verdict(**apart, k3=(126, 0.5, 0.5), **far) == (3, LEANING)
+
+
+@holds("strong")
+def test_wide_tables_take_the_largest_number_that_holds_together():
+    wide = Data.of(np.random.default_rng(0).normal(size=(20, 90)), None)
+    for strength, number in ((0.81, 3), (0.79, 2)):
+        found = evidence(k2=(500, 0.1, 0.9, 0.9), k3=(700, 0.1, 0.8, strength), k4=(900, 0.1, 0.7, 0.6))
+        found.data = wide
+        assert decide(found).n_clusters == number
+
+
+@holds("share")
+def test_the_larger_of_numbers_that_gain_the_same():
+    found = evidence(k2=(50, 0.2, 0.9), k3=(45, 0.3, 0.9), k4=(-5, 0.9))
     assert decide(found).n_clusters == 3
-    found.spiked = 0.8
-    decision = decide(found)
-    assert (decision.n_clusters, decision.degree, decision.runners_up) == (2, "not decided", (3,))
-    assert "In 80% of the columns one value is frequent" in said(found, decision, ()).text
+    for rows, number in ((49, 3), (47, 2)):  # of 480
+        labels = np.repeat([0, 1, 2], [240, 240 - rows, rows])
+        found.candidates[3] = candidate(3, 45, 0.3, labels=labels)
+        assert decide(found).n_clusters == number
+    assert verdict(k2=(50, 0.2, 0.9), k3=(39, 0.3, 0.9), k4=(-5, 0.9))[0] == 2
+
+
+def test_groups_inside_a_group_keep_a_number_from_being_clear():
+    found = evidence(**THREE)
+    for gain, degree in ((7.0, CLEAR), (9.0, LEANING)):
+        found.inside[3] = gain
+        assert decide(found).degree == degree
+
+
+def test_groups_that_are_apart_and_found_again_where_one_group_is_unlikely():
+    found = evidence(k3=(-5, 0.5, 0.8), k4=(-60, 0.9))
+    assert decide(found).n_clusters == 1
+    found.one_group = 0.05
+    assert (decide(found).n_clusters, decide(found).degree) == (3, NOT_DECIDED)
+
+
+def test_columns_that_cannot_be_judged_decide_nothing():
+    found = evidence(k2=(-np.inf, np.nan, 0.2))
+    found.judged = False
+    assert (decide(found).n_clusters, decide(found).degree) == (1, NOT_DECIDED)
+    assert "few values" in said(found, decide(found), ()).text
 
 
 def test_groups_that_are_too_small_are_no_candidates():
-    found = evidence(k2=(30, 10, 0.9))
+    found = evidence(k2=(30, 0.2, 0.9))
     lone = np.zeros(N, int)
     lone[:3], lone[3:20] = 1, 2
-    found.add(candidate(3, 500, 300, labels=lone))
+    found.candidates[3] = candidate(3, 300, 0.1, labels=lone)
     assert found.usable == [2]
     assert decide(found).n_clusters == 2
-    found.add(candidate(3, 80, 40, source="powers"))
-    assert found.best(3).source == "powers"
-    assert RULES["bic"].values(found)[3] == 500  # the estimator's own fit, whatever its groups
+    assert RULES["gain"].values(found)[3] == 300  # shown all the same
+
+
+# -- rules and words ---------------------------------------------------------------------------------------------------
 
 
 def test_every_rule_has_values_and_a_pick():
-    found = evidence(k2=(30, 10, 0.9), k3=(80, 40, 0.85), k4=(75, 45, 0.3))
+    found = evidence(**THREE)
     table = rule_table(found).set_index("rule")
-    assert list(table.index) == list(RULES)
-    assert table.loc["c1_power", "picks"] == 3
-    assert table.loc["agreement", "picks"] == 2
-    assert table.loc["strength", "picks"] == 3  # the largest with at least 0.8
-    assert table.loc["groups", 2] == 10  # the smaller of the two
+    assert list(table.index) == list(all_rules()) == [*RULES, *CRITERIA]
+    assert table["votes"].tolist() == [True] * 4 + [False] * (1 + len(CRITERIA))
+    assert table["picks"].to_dict() | {"one_group": None} == {
+        "gain": 3, "valley": 3, "agreement": 2, "one_group": None, "strength": 3, **dict.fromkeys(CRITERIA, 4)
+    }  # fmt: skip
     assert np.isnan(table.loc["agreement", 1])
-    # K = 1 ... 4 lie on one line of slope 2 per parameter: nothing is gained by more groups
-    assert table.loc["slope", "picks"] == 1
     assert largest({}) is None
     assert largest_above({2: 0.5}, 0.8) == 1
 
 
-def test_a_rule_can_be_added():
-    always = Rule("five", "five", "always five", "rows", lambda evidence: {5: 1.0}, largest)
-    with RULES.having("five", always):
-        found = evidence(k2=(30, 10, 0.9), k5=(20, 5, 0.9))
-        assert rule_table(found).set_index("rule").loc["five", "picks"] == 5
-        assert "five" in said(found, decide(found), ()).reasons[1]
-
-
-# -- on tables ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def wine_search(wine):
-    return ModelSearch(SparseFisherEM(random_state=0), n_clusters=range(1, 5), n_splits=3, n_jobs=1).fit(wine[0])
-
-
-def test_wine_has_three_cultivars_and_few_variables(wine, wine_search):
-    verdict = wine_search.verdict_
-    assert verdict.n_clusters == 3
-    assert verdict.degree in ("clear", "leaning")
-    assert wine_search.support_.sum() <= 8
-    assert accuracy(wine[1], wine_search.labels_) > 0.95
-    assert wine_search.best_params_ == {"n_clusters": 3}
-    assert len(wine_search.best_estimator_.weights_) == 3
-    assert "3 groups" in str(verdict)
-    np.testing.assert_array_equal(wine_search.predict(wine[0]), wine_search.labels_)
-
-
-def test_results_have_a_row_per_number_and_a_column_per_rule(wine_search):
-    results = wine_search.results_
-    assert results["n_clusters"].tolist() == [1, 2, 3, 4]
-    assert set(RULES) <= set(results.columns)
-    assert (results.loc[0, ["c1_plain", "c2_power", "groups"]] == 0).all()
-    assert results.loc[wine_search.best_index_, "n_clusters"] == 3
-    table = wine_search.verdict_.rules.set_index("rule")
-    np.testing.assert_allclose(results["c1_power"], table.loc["c1_power", [1, 2, 3, 4]].astype(float))
-
-
-def test_iris_names_both(iris):
-    X, _ = iris
-    search = ModelSearch(SparseFisherEM(random_state=0), n_clusters=[2, 3], n_splits=3, n_jobs=1).fit(X)
-    assert {search.verdict_.n_clusters, *search.verdict_.runners_up} >= {2, 3}
-
-
-def test_simulation_of_the_paper():
-    X, y = datasets.simulate(300, 2.5, p=10, random_state=0)
-    search = ModelSearch(SparseFisherEM(random_state=0), n_clusters=[2, 3], n_splits=3, n_jobs=1).fit(X)
-    assert search.verdict_.n_clusters == 3
-    np.testing.assert_array_equal(np.flatnonzero(search.support_), np.arange(5))
-    assert accuracy(y, search.labels_) > 0.9
-
-
-@pytest.mark.parametrize("kind", ["spherical", "correlated", "skewed"])
-def test_pure_noise_is_one_group(kind):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(150, 6))
-    if kind == "correlated":
-        X = 0.8 * X + 0.6 * rng.normal(size=(150, 1))
-    if kind == "skewed":
-        X = np.exp(0.7 * X)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    estimator = FisherEM(init="ward", random_state=0)  # one start: k-means would look for groups for seconds
-    search = ModelSearch(estimator, n_clusters=[2, 3], n_splits=3, n_jobs=1).fit(X)
-    assert search.verdict_.n_clusters == 1
-    assert search.verdict_.headline.startswith("These rows")
-    assert not search.support_.any()
-    assert (search.labels_ == 0).all()
-
-
-def test_skewed_groups_are_found_on_bent_columns():
-    rng = np.random.default_rng(0)
-    y = np.arange(240) % 3
-    Z = rng.normal(size=(240, 4))
-    Z[:, :3] += 2 * np.array([[1.0, 1, 1], [-1, -1, -1], [1, -1, 1]])[y]
-    X = np.exp(0.5 * Z)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    search = ModelSearch(FisherEM(random_state=0), n_clusters=[2, 3, 4], n_splits=2, n_jobs=1).fit(X)
-    assert search.verdict_.n_clusters == 3
-    assert set(search.results_["source"]) <= {"columns", "powers", "merged"}
+def test_a_rule_sees_the_rows_and_a_criterion_is_one_by_itself():
+    first = Rule("spread", "spread", "of the rows", lambda seen: {5: float(seen.data.values.std())}, largest)
+    half = Criterion("half", "half of BIC", "half", lambda log_likelihood, n_parameters, n, entropy: 0.0)
+    with RULES.having("spread", first), CRITERIA.having("half", half):
+        found = evidence(k2=(30, 0.2, 0.9), k5=(20, 0.5, 0.9))
+        table = rule_table(found).set_index("rule")
+        assert table.loc["spread", 5] == found.data.values.std()
+        assert table.loc["spread", "picks"] == 5
+        assert table.loc["half", "picks"] == 5
+    assert "half" not in all_rules()
 
 
 @pytest.mark.parametrize(
-    ("degree", "others", "words"),
+    ("decision", "words"),
     [
-        (CLEAR, (), "These rows form one group: nothing speaks for more."),
-        (LEANING, (2,), "These rows seem to form one group, but 2 groups are not ruled out."),
-        (LEANING, (2, 3), "These rows seem to form one group, but 2 or 3 groups are not ruled out."),
-        (LEANING, (), "These rows seem to form one group."),
+        (Decision(1, CLEAR), "One group: nothing speaks for more."),
+        (Decision(1, LEANING, (2,)), "One group, but 2 groups are not ruled out."),
+        (
+            Decision(1, NOT_DECIDED, (2,)),
+            "Not decided by these data: one or 2 groups are possible. One group is shown.",
+        ),
+        (Decision(3, CLEAR), "3 groups, clearly."),
+        (Decision(3, LEANING, (2, 4)), "3 groups, more likely than 2 or 4."),
+        (
+            Decision(3, NOT_DECIDED, (2, 4)),
+            "Not decided by these data: 2, 3 or 4 groups are possible. 3 groups are shown.",
+        ),
+        (Decision(2, NOT_DECIDED), "Not decided by these data. 2 groups are shown."),
     ],
 )
-def test_one_group_is_said_with_what_speaks_against_it(degree, others, words):
-    found = evidence(k2=(5, 1, 0.8), k3=(2, 1, 0.7))
-    assert said(found, Decision(1, degree, others, (), (2,), None), ()).headline == words
+def test_headlines(decision, words):
+    text = said(evidence(**THREE), decision, ()).text
+    assert text.startswith(words + "\n")
+    assert (NEXT in text) == (decision.degree == NOT_DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "words"), [(0.05, "the smallest that 19 draws can give"), (0.65, "no evidence against one group")]
+)
+def test_the_p_value_in_words(p_value, words):
+    found = evidence(**THREE)
+    found.one_group = p_value
+    text = said(found, decide(found), ()).text
+    assert f"p = {p_value:.2f}" in text
+    assert words in text
+    assert text.startswith("Not decided") == (p_value > 0.05)
+
+
+def test_the_smallest_group_is_that_of_the_fit_shown():
+    found = evidence(**THREE)
+    assert "The smallest group has 7 rows" in said(found, decide(found), (), 7).text
+    assert "smallest" not in said(found, decide(found), (), 15).text
+
+
+def test_the_spread_over_splits_is_no_error():
+    text = said(evidence(**THREE), decide(evidence(**THREE)), ()).text
+    assert "agree by 0.85 on average of 3 splits" in text
+    assert "±" not in text

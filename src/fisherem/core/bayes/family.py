@@ -9,10 +9,10 @@ import numpy as np
 
 from ..data.kernels import GroupSums
 from ..data.problem import Problem
-from ..dlm.f_step.between import fisher_criterion
+from ..dlm.f_step.dense import fisher_criterion
 from ..dlm.family import DLMFamily, DLMSolution, DLMStep
 from ..dlm.m_step import LatentParameters
-from ..dlm.projection import FullMeans, LatentMeans, LatentMoments
+from ..dlm.projection import LatentMoments, Projection
 from .step import BayesParameters, MeansPrior, bayes_step
 
 __all__ = ["BayesFamily", "BayesStep"]
@@ -23,11 +23,11 @@ class BayesFamily(DLMFamily):
     """One of the twelve models with a prior on the means. The "log-likelihood" of a fit is its bound (ELBO)."""
 
     def begin(self, problem: Problem) -> BayesStep:
-        """F- and M-steps with an empty memory."""
+        """The F- and M-steps of a new run."""
         return BayesStep(self, problem)
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
-        """Those of the model, with nu and lambda in place of the groups' means."""
+        """The model's, with nu and lambda instead of the groups' means."""
         d = solution.axes.d
         return super().n_parameters(solution, p) - self.n_clusters * d + (d + 1 if d else 0)
 
@@ -46,10 +46,10 @@ class BayesFamily(DLMFamily):
 class BayesSolution(DLMSolution):
     """Axes, group means of the rows, and parameters with the posteriors of the latent means."""
 
-    weight: float = np.inf  # of the rows that the bound is of
+    weight: float = np.inf  # of the rows of the bound
 
     def record(self) -> dict[str, Any]:
-        """The DLM's, and the variance of the prior."""
+        """The DLM's entries and the variance of the prior."""
         prior = self._posterior().prior
         return super().record() | {"prior_variance": float("nan") if prior is None else prior.variance}
 
@@ -58,7 +58,7 @@ class BayesSolution(DLMSolution):
         return self.density
 
     def moved(self, by: np.ndarray) -> BayesSolution:
-        """Means, and the mean of the prior, moved."""
+        """The solution with its means and the mean of the prior moved."""
         moved, density = super().moved(by), self._posterior()
         assert density.prior is not None
         prior = replace(density.prior, mean=density.prior.mean + by @ self.axes.rows)
@@ -75,12 +75,12 @@ class BayesSolution(DLMSolution):
 
 
 class BayesStep(DLMStep):
-    """F-step, and sweeps over the posteriors, the parameters and the prior."""
+    """The F-step, and sweeps over the posteriors, the parameters and the prior."""
 
     last: BayesParameters | None = None
 
-    def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> BayesSolution:
-        """The bound's maximum for these axes and posteriors of the groups, as far as sweeps reach it."""
+    def update(self, sums: GroupSums, placing: Projection, moments: LatentMoments) -> BayesSolution:
+        """Maximise the bound for these axes and posteriors of the groups by sweeps."""
         family, problem = self.family, self.problem
         self.last = bayes_step(
             sums.weights, placing.latent_means, moments, family.model, problem.p, self.floor, self.last

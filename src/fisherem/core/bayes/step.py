@@ -2,13 +2,13 @@
 
 mu_k ~ N(nu, lambda I), x | k ~ N(mu_k, Sigma_k), y = U x + noise of variance beta_k outside U. The approximation of the
 posterior is prod_i tau_i prod_k N(m_k, S_k). For given tau, with n_k, the mean xbar_k of the coordinates x = U'y and
-their scatter W_k about it (so sums of the rows), each line raises the bound
+their scatter W_k about it, which are sums over the rows, each of these updates increases the bound
 
     S_k     = (I / lambda + n_k Sigma_k^-1)^-1,   m_k = nu + n_k S_k Sigma_k^-1 (xbar_k - nu)
-    Sigma_k = W_k / n_k + (xbar_k - m_k)(xbar_k - m_k)' + S_k,   tied as the model says
+    Sigma_k = W_k / n_k + (xbar_k - m_k)(xbar_k - m_k)' + S_k,   constrained by the model
     nu      = mean of the m_k,   lambda = sum_k (trace S_k + |m_k - nu|^2) / (d K)
 
-and they are repeated until it stands still. The bound itself is sum_i log sum_k exp(rho_ik) - KL(q(mu) || prior), with
+and they are repeated until it converges. The bound itself is sum_i log sum_k exp(rho_ik) - KL(q(mu) || prior), with
 rho_ik the expected log joint density, whose normalised exponentials are tau.
 """
 
@@ -25,9 +25,9 @@ from ..dlm.projection import LatentMoments
 
 __all__ = ["BayesParameters", "MeansPrior", "bayes_step"]
 
-# Repetitions of the lines above at most, and the change of the bound per row at which they end.
+# The limit on sweeps of the updates above, and the change of the bound per row at which they stop.
 _MOST_SWEEPS, _SMALL_CHANGE = 200, 1e-10
-# The least variance of the prior, as a share of the floor of the covariances: all groups at one place.
+# The least variance of the prior, as a share of the floor of the covariances, when all means coincide.
 _LEAST_PRIOR = 1e-3
 
 
@@ -51,7 +51,7 @@ class BayesParameters(LatentParameters):
     def with_posteriors(
         cls, parameters: LatentParameters, spreads: np.ndarray, prior: MeansPrior, weight: float
     ) -> BayesParameters:
-        """`weight` is the number of rows that the bound is of; infinite where it is not asked for."""
+        """`weight` is the number of rows of the bound, or infinity if the bound is not needed."""
         kept = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
         precisions = parameters.whiteners.transpose(0, 2, 1) @ parameters.whiteners
         kept["constants"] = parameters.constants - 0.5 * np.einsum("kij,kji->k", precisions, spreads)
@@ -59,7 +59,7 @@ class BayesParameters(LatentParameters):
         return cls(**kept, spreads=spreads, prior=prior, price=price)
 
     def log_common(self, state: BlockState) -> np.ndarray | float:
-        """That of the DLM, less the row's share of the divergence."""
+        """The DLM's, less the row's share of the divergence."""
         return super().log_common(state) - self.price
 
 
@@ -84,7 +84,7 @@ def bayes_step(
 ) -> BayesParameters:
     """The parameters and the posteriors of the means from the groups' weights, means xbar_k and moments.
 
-    Sweeps begin with the last parameters, where the axes have kept their number, so that the bound rises from theirs.
+    Sweeps start from the last parameters if the number of axes is the same, so that the bound increases from theirs.
     """
     K, d = centres.shape
     plain = m_step(weights, centres, moments, model, p, floor, LatentParameters)
@@ -136,7 +136,7 @@ def _posteriors(
 
 
 def _bound(weights, scatter, covariances, means, spreads, prior) -> float:
-    """What the sweeps raise of the bound: the part of the covariances inside the axes, and the divergence."""
+    """The part of the bound that the sweeps change: the covariances inside the axes, and the divergence."""
     log_dets = np.linalg.slogdet(covariances)[1]
     fits = np.einsum("kij,kji->k", np.linalg.inv(covariances), scatter)
     return -0.5 * float((weights * log_dets + fits).sum()) - _divergence(means, spreads, prior)

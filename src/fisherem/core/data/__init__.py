@@ -1,6 +1,6 @@
-"""A data set made ready for fitting.
+"""A data set prepared for fitting.
 
-In: rows (n x p) wherever they live. Out: a `Problem`: centred rows, their covariance S with its factor (`scatter`), a
-prior over the rows or the metric of a noise with factors where there is one. `kernels` are what passes over the rows
-compute, `sampling` draws some of them.
+In: rows (n x p) in memory, on disk or on a cluster. Out: a `Problem`: centred rows, their covariance S with its factor
+(`scatter`), and optionally a prior over the rows or the metric of a noise with factors. `kernels` has the computations
+of passes over the rows, `sampling` draws samples.
 """

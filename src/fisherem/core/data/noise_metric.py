@@ -4,14 +4,14 @@ Outside what separates the groups the rows of every group have the covariance be
 
     N = I + V diag(g) V'          V (p x m) orthonormal, g > 0
 
-m factors that all variables share (size, brightness, batch) and a spherical rest. Inside the axes U (p x d,
+with m factors common to all variables (size, brightness, batch) and a spherical rest. Inside the axes U (p x d,
 orthonormal) the model is the paper's: x = U'y has the mean mu_k and the covariance Sigma_k. Given x, the rest of the
 row is noise: with G = U'NU its squared length is y'N^-1 y - x'G^-1 x, and the group's covariance is
 
     B Sigma_k B' + beta_k (N - B G B')        B = N U G^-1
 
-so the means differ along B. With sparse U the groups depend on the selected variables alone, and the means of the
-others differ only as far as the factors carry them along. m = 0 is N = I; with m = p - 1 factors N is any covariance.
+so the means differ along B. With sparse U the groups depend only on the selected variables, and the means of the
+others differ only through the factors. m = 0 gives N = I; with m = p - 1 factors N can be any covariance.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = [
     "NoiseMetric", "factor_numbers", "factor_values", "fewest_factors", "metric_norms", "metric_of",
 ]  # fmt: skip
 
-# Variances of the rest below this share of the mean are rounding: N would not be invertible in floating point.
+# The variance of the rest is at least this share of the mean, so that N is invertible in floating point.
 _LEAST_REST = 1e-9
-# Numbers of factors to be tried: powers of two up to this, a tenth of the rows and half of the variables.
+# Numbers of factors that are tried: powers of two up to this, a tenth of the rows and half of the variables.
 _MOST_FACTORS, _ROWS_PER_FACTOR = 16, 10
 # A full covariance is tried from this many rows per variable on.
 _ROWS_PER_VARIABLE_FULL = 3
-# The rest is never quite spherical, and with enough rows BIC pays for factors that describe no more than different
-# variances of the variables. The smallest number that has this share of the gain over no factors is taken.
+# The rest is never exactly spherical, and with enough rows BIC favours factors that only describe the variables'
+# different variances. The smallest number with this share of the largest gain over no factors is chosen.
 _ENOUGH = 0.95
 
 
@@ -56,7 +56,7 @@ class NoiseMetric(Sized):
         return float(np.log1p(self.gains).sum())
 
     def _apply(self, array: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """(I + V diag(factors - 1) V') array: V' is applied first, so nothing of size r x r is made."""
+        """(I + V diag(factors - 1) V') array: without an r x r matrix."""
         return array + self.vectors @ ((factors - 1)[:, None] * (self.vectors.T @ array))
 
     def times(self, array: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ class NoiseMetric(Sized):
         return NoiseMetric(scatter.to_variables(self.vectors), self.gains)
 
     def norms(self, block: Block, squared_norms: np.ndarray) -> np.ndarray:
-        """out[i] = y_i'N^-1 y_i from |y_i|^2: m products a row."""
+        """out[i] = y_i'N^-1 y_i from |y_i|^2 and m products per row."""
         share = self.gains / (1 + self.gains)
         parts = block.times(self.vectors.T)
         return np.maximum(squared_norms - np.einsum("jm,jm,j->m", parts, parts, share), 0)
@@ -97,7 +97,7 @@ class NoiseMetric(Sized):
 
 @kernel(reads=("squared_norms",), writes=("metric_norms",))
 def metric_norms(block: Block, state: BlockState, metric: NoiseMetric) -> Nothing:
-    """Keep y'N^-1 y of every row: it stays the same as long as the metric does."""
+    """Store y'N^-1 y of every row, which is valid as long as the metric does not change."""
     state.metric_norms = metric.norms(block, state.squared_norms)
     return Nothing()
 
@@ -105,7 +105,7 @@ def metric_norms(block: Block, state: BlockState, metric: NoiseMetric) -> Nothin
 def metric_of(within: np.ndarray, m: int, p: int) -> NoiseMetric:
     """N from a pooled covariance within groups (r x r) of p variables: m eigenvalues kept, the rest their mean.
 
-    For n <= p the covariance is that of the row space; the rest then includes the directions that no row has.
+    For n <= p the covariance is that of the row space, and the rest includes the directions outside of it.
     """
     values, vectors = np.linalg.eigh(within)
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
@@ -116,7 +116,7 @@ def metric_of(within: np.ndarray, m: int, p: int) -> NoiseMetric:
 
 
 def factor_numbers(n: float, p: int, full: bool = True) -> list[int]:
-    """Numbers of factors that are tried for n rows of p variables; without `full` not any covariance at all."""
+    """Numbers of factors to try for n rows of p variables, with `full` including a full covariance."""
     most = min(_MOST_FACTORS, n // _ROWS_PER_FACTOR, p // 2)
     numbers = [0] + [2**i for i in range(5) if 2**i <= most]
     if full and n > _ROWS_PER_VARIABLE_FULL * p and p > 1:
@@ -127,11 +127,10 @@ def factor_numbers(n: float, p: int, full: bool = True) -> list[int]:
 def factor_values(
     e: np.ndarray, n: float, p: int, numbers: list[int], floor: float = 0.0, total: float | None = None
 ) -> dict[int, float]:
-    """BIC of every number of factors, up to what is the same for all of them, from eigenvalues e, largest first.
+    """BIC of every number of factors, up to a constant, from eigenvalues e, largest first.
 
-    The likelihood of one covariance whose first m eigenvalues are free and whose others are equal: n/2 times the sum of
-    the logarithms of its eigenvalues. A number whose rest lies below the floor has -inf. `total` is the trace, where
-    not all eigenvalues are known.
+    The model is a covariance whose first m eigenvalues are free and whose others are equal. A number of factors whose
+    rest is below the floor has -inf. `total` is the trace, if not all eigenvalues are known.
     """
     total, least = float(e.sum()) if total is None else total, np.finfo(float).tiny
     values = {}
@@ -144,6 +143,6 @@ def factor_values(
 
 
 def fewest_factors(values: dict[int, float], enough: float = _ENOUGH) -> int:
-    """The smallest number of factors that has most of what the best one gains over none."""
+    """The smallest number of factors with a share `enough` of the largest gain over no factors."""
     first, best = values[0], max(values.values())
     return next(m for m, value in values.items() if value - first >= enough * (best - first))

@@ -1,4 +1,4 @@
-"""A data set made ready: rows, covariance and its factor, computed once and shared by all that is fitted to it."""
+"""A prepared data set: rows, covariance and its factor, computed once and shared by all fits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg.lapack import dgeqrf, dorgqr
 
-from ...rows.base import Rows
-from ...rows.in_memory import ArrayRows
+from ...rows.base import ArrayRows, Rows
 from .e_step import COMPLETE_ROWS, EStep
 from .kernels import ColumnMoments, begin, column_moments, group_sums, varying_columns
 from .noise_metric import NoiseMetric, metric_norms
@@ -24,27 +23,29 @@ if TYPE_CHECKING:
 __all__ = ["AUTO_RIDGE", "Problem", "prepare", "unit_for"]
 
 AUTO_RIDGE = "auto"
-# With many rows per variable a small ridge serves (1e-6 to 1e-2 differ little). Towards n = p the covariance becomes
-# singular and the axes follow its noise: on the paper's simulation (25 variables, AkB) the error with a ridge of 1e-3
-# and of 1 is 0.25 and 0.14 for 30 rows, 0.15 and 0.12 for 45 (`python benchmarks/default_model.py ridge`). Beyond, with
-# n << p, the ridge hardly matters.
+# With many rows per variable a small ridge is enough (1e-6 to 1e-2 differ little). Near n = p the covariance becomes
+# singular and the axes follow noise: on the paper's simulation (25 variables, AkB) the error with a ridge of 1e-3
+# and of 1 is 0.25 and 0.14 for 30 rows, 0.15 and 0.12 for 45 (`python benchmarks/default_model.py ridge`). With
+# n << p the ridge hardly matters.
 _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 1.0
 
-# Singular values below this share of the largest are rounding of the rotation into the row space.
+# Singular values below this share of the largest are treated as rounding errors.
 _ROW_SPACE_TOLERANCE = 1e-10
-# Values that the rotation works on at once (32 MB), and the columns of a block of LAPACK's.
+# Values that the rotation processes at once (32 MB), and the block size for LAPACK.
 _PIECE, _LAPACK_BLOCK = 2**22, 64
-# What a state keeps from one fit to the next.
+# The attributes of a state that are kept from one fit to the next.
 _LASTING = ("weights", "squared_norms", "first")
-# Rows in which columns are first looked at for being constant: those that vary mostly do so at once.
+# Rows in which constant columns are looked for first; most columns that vary do so within them.
 _FIRST_LOOK = 1000
 # Multiplications below which a second BLAS thread costs more than it saves (about 20 ms of one core).
 _BLAS_THREADS_FROM = 5e8
-# Mean variances outside 2^-200 ... 2^200 call for another unit: the engine multiplies up to four values, and those of
-# single columns or groups lie far from the mean.
+# Rows with a mean variance outside 2^-200 ... 2^200 are rescaled: the engine multiplies up to four values, and those of
+# single columns or groups can be far from the mean.
 _MOST_EXPONENT = 200
-# The first step where squares overflow or vanish altogether: after it the mean variance is known and says the rest.
+# The first rescaling if squares overflow or underflow; afterwards the mean variance is known.
 _BLIND_STEP = 600
+# Two blind steps cover the exponents of a double, and one more rescaling follows.
+_MOST_RESCALINGS = 4
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,13 @@ class Problem:
     e_step: EStep = COMPLETE_ROWS  # how runs pass over the rows
     metric: NoiseMetric | None = None  # of a noise with factors; `states` know the rows' norms in it
     whitened: WhitenedScatter | None = None  # S in that metric
-    shift: np.ndarray | float = 0.0  # p: what coordinates in the row space lack beside the centre (its rounding)
-    unit: float = 1.0  # the power of two that all rows were divided by before they came here
-    gaps: Gaps | None = None  # what is known of missing cells: `rows` are completed where there are any
+    shift: np.ndarray | float = 0.0  # p: the rounding of the centre, omitted by coordinates in the row space
+    unit: float = 1.0  # the power of two by which all rows were divided
+    gaps: Gaps | None = None  # the missing cells, if any, for which `rows` are completed
 
     @property
     def prior(self) -> SpatialPrior | None:
-        """The prior over the rows, where those that lie near each other tend to the same group."""
+        """The prior over the rows, under which neighbours tend to be in the same group."""
         return self.e_step.prior
 
     @property
@@ -79,15 +80,15 @@ class Problem:
 
     @property
     def n_varying(self) -> int:
-        """The number of variables that vary: what the others add to a noise is nothing."""
+        """The number of variables that are not constant."""
         return int(np.count_nonzero(~self.constant))
 
     @property
     def floor_unit(self) -> float:
-        """The mean variance per variable, trace(S) / p: what floors and ridges are relative to.
+        """The mean variance per variable, trace(S) / p, to which floors and ridges are relative.
 
-        In the metric of the noise it is that of S in it. Where the columns' variances differ by orders of magnitude,
-        the smallest ones lie below any floor in their own units, and raising their level would raise all of N with it.
+        For a noise with factors, S is taken in its metric. If the columns' variances differ by orders of magnitude,
+        the smallest are below any floor in their own units, and raising them would raise all of N.
         """
         return self.inverted.mean_variance
 
@@ -103,7 +104,7 @@ class Problem:
         return replace(self, scatter=self.scatter.with_ridge(share))
 
     def in_metric(self, metric: NoiseMetric | None, states: Any) -> Problem:
-        """The same data seen in the metric of a noise with factors; the states learn the rows' norms in it."""
+        """The same data in the metric of a noise with factors; the rows' norms in it are added to the states."""
         if metric is None:
             return self
         self.rows.fold(metric_norms, states, metric)
@@ -113,15 +114,15 @@ class Problem:
         return replace(self, metric=metric, whitened=whitened)
 
     def fresh_states(self) -> Any:
-        """States that know the rows' weights and norms, and nothing of a fit."""
+        """New states with the rows' weights and norms only."""
         return self.rows.derive(self.states, _LASTING)
 
     def states_of(self, fit, *names: str) -> Any:
-        """Fresh states that share the named values with a fit's."""
+        """New states that share the named values with those of a fit."""
         return self.rows.derive(fit.states, _LASTING + names)
 
     def start_states(self, start, n_clusters: int) -> Any:
-        """States with posteriors from labels (n), from posteriors (n x K), or from a rule that fills them itself."""
+        """States with posteriors from labels (n), posteriors (n x K), or a rule with a `fill` method."""
         states = self.fresh_states()
         if isinstance(start, np.ndarray):
             self.rows.spread(states, "start", start.T)
@@ -152,19 +153,20 @@ def prepare(
     prior=None,
     rescale: Callable[[Any, float], Any] | None = None,
     correction: np.ndarray | None = None,
+    attempts: int = _MOST_RESCALINGS,
 ) -> Problem:
     """Two passes over the rows: their mean, then squared norms and cross-products about it.
 
-    Y is an array, anything that `ArrayRows` reads, or a table that knows its own engine (`Y.rows(weights, n_jobs)`).
-    With `rescale(Y, unit)`, which divides all rows by a power of two, rows whose squares would overflow or vanish are
-    divided by one, the problem's `unit`; others stay as they are. `correction` (p x p, or for n <= p its diagonal) is
-    added to the covariance: what completed cells hide.
+    Y is an array, anything that `ArrayRows` reads, or a table with its own engine (`Y.rows(weights, n_jobs)`). If the
+    squares of the rows would overflow or underflow, they are divided by a power of two, the problem's `unit`, by
+    `rescale(Y, unit)`. `correction` (p x p, or for n <= p its diagonal) is added to the covariance, for the conditional
+    covariance of completed cells. `attempts` is how many times the rows may be rescaled.
     """
     make = getattr(Y, "rows", None)
     rows = ArrayRows(Y, weights, n_jobs=n_jobs, block_rows=block_rows) if make is None else make(weights, n_jobs)
     if prior is not None and make is not None:
         raise ValueError("a prior over the rows needs all posteriors at once: give the rows as an array")
-    # a single block leaves the cross-products to BLAS's own threads, once they are worth starting
+    # a single large block uses BLAS's own threads for the cross-products
     alone = rows.n_threads == 1 and rows.n * rows.p**2 > _BLAS_THREADS_FROM
     with rows.closed_on_error(), nullcontext() if alone else rows.threads():
         moments = _moments(rows)
@@ -173,32 +175,38 @@ def prepare(
             return _prepare(rows, moments, ridge, prior, correction)
     rows.close()
     assert rescale is not None
+    if attempts == 0:
+        raise ValueError(
+            "the variances of the columns cannot be computed: their values are too large or too small, or equal except "
+            "for rounding; subtract a constant from the columns, or scale them"
+        )
     problem = prepare(
-        rescale(Y, unit), weights, ridge=ridge, n_jobs=n_jobs, block_rows=block_rows, prior=prior, rescale=rescale
-    )
+        rescale(Y, unit), weights, ridge=ridge, n_jobs=n_jobs, block_rows=block_rows, prior=prior, rescale=rescale,
+        attempts=attempts - 1,
+    )  # fmt: skip
     return replace(problem, unit=unit * problem.unit)
 
 
 def unit_for(mean_variance: float) -> float:
-    """What to divide rows of this mean variance by: 1, unless its square would be out of reach of a double."""
+    """The divisor for rows of this mean variance: 1, unless squares of variances would overflow or underflow."""
     if not np.isfinite(mean_variance):
         return 2.0**_BLIND_STEP
     if mean_variance == 0:
         return 2.0**-_BLIND_STEP
-    exponent = np.log2(mean_variance)
+    exponent = np.log2(max(mean_variance, np.finfo(float).tiny))  # rounding may make it negative
     return 1.0 if abs(exponent) <= _MOST_EXPONENT else float(2.0 ** np.round(exponent / 2))
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """What two passes over rows gave, which are centred now."""
+    """The result of two passes over the rows, after which they are centred."""
 
     states: Any
     centre: np.ndarray
     constant: np.ndarray
     sums: ColumnMoments  # about the centre; without cross-products where n <= p
     wide: bool
-    mean_variance: float  # not finite where squares overflow, 0 where they vanish
+    mean_variance: float  # not finite if squares overflow, 0 if they underflow
 
 
 def _moments(rows: Rows) -> _Moments:
@@ -207,7 +215,7 @@ def _moments(rows: Rows) -> _Moments:
     states = rows.states()
     first = rows.fold(column_moments, states, False)
     centre = first.sums / first.weight
-    # The centre must be a number of the data's own type, or constant columns would leave a residue
+    # The centre must be representable in the data's type, so that constant columns become exactly 0
     centre = centre.astype(rows.dtype).astype(float) if rows.dtype == np.float32 else centre
     constant, values = _constant_columns(rows, states)
     if constant.all():
@@ -246,7 +254,7 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior, correctio
 
 
 def _check_reach(squared_norms: np.ndarray) -> None:
-    """Refuse rows of little or no weight that lie so far away that their squares overflow."""
+    """Reject rows of little or no weight whose squares overflow."""
     far = np.flatnonzero(~np.isfinite(squared_norms))
     if len(far):
         raise ValueError(
@@ -256,7 +264,7 @@ def _check_reach(squared_norms: np.ndarray) -> None:
 
 
 def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:
-    """bool p: one and the same value in every row that counts; and those values."""
+    """(bool p, columns with a single value in all rows of positive weight; values p of the first such row)."""
     look_at = np.arange(min(rows.n, _FIRST_LOOK))
     if rows.weights is not None:
         look_at = np.flatnonzero(rows.weights)[:_FIRST_LOOK]
@@ -271,14 +279,14 @@ def _constant_columns(rows: Rows, states) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rotate(rows: Rows, mean, weight, ridge, correction: np.ndarray | None):
-    """n <= p: coordinates in the row space. Distances and products between rows stay what they were."""
+    """n <= p: coordinates in the row space, which preserve distances and products between rows."""
     w = np.ones(rows.n) if rows.weights is None else rows.weights
-    # of the unweighted rows, so that rows of weight 0 fit in
+    # of the unweighted rows, so that rows of weight 0 are included
     basis, coordinates = _row_space(_centred(rows, mean))
     covariance = (coordinates.T * w) @ coordinates / weight
     if rows.weights is None:
         eigenvalues = np.diagonal(covariance).copy()
-    else:  # weights turn the principal axes inside the row space
+    else:  # weights rotate the principal axes within the row space
         eigenvalues, turn = np.linalg.eigh(covariance)
         eigenvalues = np.maximum(eigenvalues, 0)
         basis, coordinates = _times_in_place(basis, turn), coordinates @ turn
@@ -289,7 +297,7 @@ def _rotate(rows: Rows, mean, weight, ridge, correction: np.ndarray | None):
 
 
 def _centred(rows: Rows, mean: np.ndarray) -> np.ndarray:
-    """The rows about their mean (n x p): the one copy that is made of them, some rows at a time."""
+    """A centred copy of the rows (n x p), made in pieces."""
     centred = np.empty((rows.n, rows.p))
     step = max(1, _PIECE // rows.p)
     for start in range(0, rows.n, step):
@@ -300,9 +308,9 @@ def _centred(rows: Rows, mean: np.ndarray) -> np.ndarray:
 
 
 def _row_space(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(basis V (p x r) of the row space, coordinates of the rows in it (n x r)) from rows (n x p), which V replaces.
+    """(basis V (p x r) of the row space, coordinates of the rows in it (n x r)); overwrites the rows (n x p).
 
-    A' = QR and the SVD of R (min(n, p) x n): LAPACK writes Q over the rows, so that nothing else of their size is
+    Uses A' = QR and the SVD of R (min(n, p) x n). LAPACK writes Q over the rows, so no other array of their size is
     needed.
     """
     n, k = len(centred), min(centred.shape)  # rows of weight 0 may be more than there are variables

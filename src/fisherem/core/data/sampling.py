@@ -1,6 +1,6 @@
-"""Large data: rows drawn for a start, and starts that are rules instead of n labels.
+"""Large data: random samples of rows, and starts that are rules instead of n labels.
 
-Both depend on the rows' numbers and a seed, so that they are the same however the rows are cut into blocks.
+Both depend only on the rows' numbers and a seed, not on how the rows are cut into blocks.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from .kernels import Nothing
 
 __all__ = ["Centres", "RandomPartition", "one_sample", "two_samples"]
 
-# Rows for a start on large data: enough for the centres of some hundred groups.
+# Sample size for a start on large data, enough for the centres of about a hundred groups.
 SAMPLE_ROWS = 10_000
 
 
 def one_sample(problem, rng: np.random.RandomState, size: int | None = None) -> np.ndarray:
-    """`size` rows less the centre (all, if there are no more), in the order of the rows.
+    """`size` rows less the centre (or all rows, if fewer), in order.
 
-    Rows are drawn with probability proportional to their weights, and count the same from there on.
+    Rows are drawn with probability proportional to their weights and have equal weights in the sample.
     """
     return _rows_less_centre(problem, np.sort(_numbers(problem, rng, SAMPLE_ROWS if size is None else size)))
 
 
 def two_samples(problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Two disjoint samples: to find starts on, and to choose between them.
+    """Two disjoint samples: one for finding starts, one for choosing among them.
 
-    Where there are fewer than twice as many rows, the second has what is left of them, and where nothing is left it is
-    the first again.
+    With fewer than twice as many rows the second sample is smaller; if no rows are left, it is the first again.
     """
     chosen = _numbers(problem, rng, 2 * SAMPLE_ROWS)
     first, second = np.sort(chosen[:SAMPLE_ROWS]), np.sort(chosen[SAMPLE_ROWS:])
-    both = np.sort(chosen)  # fetched together: that may be a pass over a file
+    both = np.sort(chosen)  # one request, which may be a pass over a file
     drawn = _rows_less_centre(problem, both)
     one = drawn[np.searchsorted(both, first)]
     return one, drawn[np.searchsorted(both, second)] if len(second) else one
@@ -64,7 +63,7 @@ def _uniform(first: int, m: int, seed: int) -> np.ndarray:
 
 @dataclass
 class Drawn:
-    """The rows with the largest keys so far: merging keeps the `size` largest of both."""
+    """The rows with the `size` largest keys so far."""
 
     keys: np.ndarray
     numbers: np.ndarray
@@ -90,7 +89,7 @@ def draw(block: Block | None, state: BlockState, seed: int, size: int) -> Drawn:
 
 @dataclass(frozen=True)
 class Centres:
-    """Every row starts in the group of its nearest centre (K x r, in the rows' coordinates, less their centre)."""
+    """Start each row in the group of its nearest centre (K x r, in the rows' coordinates, less their centre)."""
 
     centres: np.ndarray
 
@@ -110,7 +109,7 @@ def nearest(block: Block, state: BlockState, centres: np.ndarray) -> Nothing:
 
 @dataclass(frozen=True)
 class RandomPartition:
-    """Every row starts in a group drawn by a hash of its number."""
+    """Start each row in a group given by a hash of its number."""
 
     seed: int
 
@@ -121,7 +120,7 @@ class RandomPartition:
 
 @kernel(reads=("first", "squared_norms"), writes=("posteriors",))
 def partition(block: Block | None, state: BlockState, seed: int, n_clusters: int) -> Nothing:
-    """Posteriors 1 for the group that the hash of a row's number gives."""
+    """Posteriors 1 for the group given by the hash of a row's number."""
     labels = (_uniform(state.first, len(state.squared_norms), seed) * n_clusters).astype(int)
     state.posteriors = (labels == np.arange(n_clusters)[:, None]).astype(float)
     return Nothing()

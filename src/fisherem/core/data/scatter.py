@@ -1,16 +1,18 @@
-"""The total covariance S of the data and its factor: computed once, shared by every start, model, K and sparsity.
+"""The total covariance S of the data and its factor, computed once for all starts, models, K and sparsities.
 
-S enters every F-step with the same small ridge on its diagonal (relative to the mean variance). Two forms:
-`DenseScatter` holds S and its Cholesky factor (p x p); `RowSpaceScatter` serves n <= p, where the data are rotated
-once into their row space (thin SVD) and nothing of size p x p is ever formed.
+Every F-step uses S with the same small ridge on its diagonal (relative to the mean variance). `DenseScatter` holds S
+and its Cholesky factor (p x p). `RowSpaceScatter` is for n <= p: the data are rotated once into their row space (thin
+SVD) and no p x p matrix is formed.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from ...solvers.gram import DenseGram, LowRankGram
+from ...solvers.l1_budget import DenseGram, LowRankGram
 
 __all__ = ["CorrelationScatter", "DenseScatter", "RowSpaceScatter", "Scatter", "WhitenedScatter"]
 
@@ -22,18 +24,26 @@ class DenseScatter:
         self.p = len(covariance)
         self.mean_variance = float(np.trace(covariance)) / self.p
         self.ridge = ridge * self.mean_variance
-        self._variances = np.diagonal(covariance).copy()  # subtracting the ridge would not give back small ones
+        self._variances = np.diagonal(covariance).copy()  # subtracting the ridge would lose small variances
         self.matrix = covariance.copy()
         self.matrix[np.diag_indices(self.p)] += self.ridge
-        # LAPACK itself: the convenient wrappers cost more than a solve with a few right-hand sides
+        # LAPACK directly: SciPy's wrappers cost more than a solve with a few right-hand sides
         self._factor, info = dpotrf(self.matrix, lower=1)
-        pivots = np.diagonal(self._factor) ** 2  # what each variable has beyond those before it
+        pivots = np.diagonal(self._factor) ** 2  # conditional variances given the variables before
         if info or (pivots <= 1e-10 * np.diagonal(self.matrix)).any():
             raise ValueError(
                 "the covariance matrix of the data is singular (columns that are combinations of others): "
                 f"raise ridge (now {ridge:g})"
             )
-        self.gram = DenseGram(self.matrix)
+
+    @cached_property
+    def gram(self) -> DenseGram:
+        """S + ridge I for the l1 problems."""
+        return DenseGram(self.matrix)
+
+    def gram_within(self, H: np.ndarray, rho: float) -> DenseGram:
+        """S_B + rho S_W = rho (S + ridge I) + (1 - rho) H H' for the l1 problems, with S_B = H H'."""
+        return DenseGram(rho * self.matrix + (1 - rho) * (H @ H.T))
 
     def covariance(self) -> np.ndarray:
         """S in the rows' coordinates (p x p), without the ridge."""
@@ -73,7 +83,7 @@ class DenseScatter:
 
     @property
     def rank(self) -> int:
-        """The dimensions that the rows fill."""
+        """The rank of the rows."""
         return self.p
 
     def solve(self, right):
@@ -100,8 +110,8 @@ class DenseScatter:
 class RowSpaceScatter:
     """S = V diag(e) V' + ridge I; the rows' coordinates are those in the basis V (p x r) of the row space.
 
-    `hidden` (p) is what completed cells hide of the variables' variances: all of it counts where single variables are
-    looked at, and its mean in the row space.
+    `hidden` (p) are the conditional variances of completed cells, per variable. They are added to the variances of
+    single variables, and their mean to the variances in the row space.
     """
 
     def __init__(self, basis: np.ndarray, eigenvalues: np.ndarray, ridge: float, hidden: np.ndarray | None = None):
@@ -120,6 +130,11 @@ class RowSpaceScatter:
     @property
     def _eigenvalues(self) -> np.ndarray:
         return self._diagonal - self.ridge
+
+    def gram_within(self, H: np.ndarray, rho: float) -> LowRankGram:
+        """S_B + rho S_W = rho (S + ridge I) + (1 - rho) H H' for the l1 problems, with S_B = H H' (H r x K)."""
+        values, vectors = np.linalg.eigh(rho * np.diag(self._spectrum) + (1 - rho) * (H @ H.T))
+        return LowRankGram(self.basis @ vectors, np.maximum(values, 0.0), rho * (self._level + self.ridge))
 
     def covariance(self) -> np.ndarray:
         """S in the rows' coordinates (r x r), without the ridge."""
@@ -162,7 +177,7 @@ class RowSpaceScatter:
 
     @property
     def rank(self) -> int:
-        """The dimensions that the rows fill."""
+        """The rank of the rows."""
         return len(self._diagonal)
 
     def solve(self, right):
@@ -179,7 +194,7 @@ class RowSpaceScatter:
 
     def to_rows(self, array):
         """From the p variables to the rows' coordinates."""
-        support = np.flatnonzero(array.any(axis=1))  # sparse loadings: only their variables count
+        support = np.flatnonzero(array.any(axis=1))  # only the variables of sparse loadings
         return self.basis[support].T @ array[support]
 
     def variable_scales(self):
@@ -188,7 +203,7 @@ class RowSpaceScatter:
 
 
 class CorrelationScatter(DenseScatter):
-    """A covariance (m x m) with the ridge on the correlations: `solve` does not depend on the variables' units."""
+    """A covariance (m x m) with the ridge on the correlations, so that `solve` does not depend on the units."""
 
     def __init__(self, covariance: np.ndarray, ridge: float):
         self._scale = 1 / np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
@@ -213,7 +228,7 @@ class WhitenedScatter(DenseScatter):
 
     @property
     def rank(self) -> int:
-        """The dimensions that the rows fill."""
+        """The rank of the rows."""
         return len(self.matrix)
 
 

@@ -1,9 +1,9 @@
-"""A prior over rows that are pixels: neighbours tend to the same group (a Potts field, by mean field).
+"""A prior over rows that are pixels: neighbours tend to be in the same group (a Potts model, by mean field).
 
     log p(pixel i in group k | neighbours) = log pi_k + b m[k, i] - log sum_l pi_l exp(b m[l, i])
-    m[k, i] = the mean of the posteriors t[k, j] over the neighbours j of i that are not masked
+    m[k, i] = the mean of the posteriors t[k, j] over the unmasked neighbours j of i
 
-The E-step adds what stands here beyond log pi_k, so its normalising constant is the mean-field likelihood of Celeux,
+The E-step adds the terms other than log pi_k, so its normalising constant is the mean-field likelihood of Celeux,
 Forbes & Peyrard (2003). The strength b is given, or maximises sum_ik t[k, i] log p(i in k | neighbours), which is
 concave in b. b = 0 is the paper's method.
 """
@@ -15,9 +15,9 @@ from scipy.special import logsumexp
 
 __all__ = ["NEIGHBOURHOODS", "SpatialPrior"]
 
-# Steps (row, column) to half of the neighbours; the others lie opposite.
+# Offsets (row, column) of half of the neighbours; the others are opposite.
 NEIGHBOURHOODS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
-# An estimated strength stays below this: m lies in [0, 1], and odds of e^12 leave nothing for the spectrum to say.
+# Upper limit of an estimated strength: m is in [0, 1], and with odds of e^12 the spectrum has no influence.
 MOST_STRENGTH = 12.0
 _NEWTON_STEPS = 30
 
@@ -44,9 +44,9 @@ class SpatialPrior:
         return self._spread(posteriors) / self.counts
 
     def estimate(self, posteriors: np.ndarray, means: np.ndarray, log_proportions: np.ndarray) -> float:
-        """The b in [0, MOST_STRENGTH] that maximises the pseudo-likelihood, by Newton's method kept in a bracket.
+        """The b in [0, MOST_STRENGTH] that maximises the pseudo-likelihood, by a bracketed Newton method.
 
-        slope(b) = sum_ik (t - p_b)[k, i] m[k, i], and p_b is a softmax: the slope falls in b.
+        slope(b) = sum_ik (t - p_b)[k, i] m[k, i], and p_b is a softmax, so the slope decreases in b.
         """
         observed = float(np.einsum("kn,kn->", posteriors, means))
         low, high = 0.0, MOST_STRENGTH
@@ -61,13 +61,13 @@ class SpatialPrior:
             curvature = float((np.einsum("kn,kn,kn->n", share, means, means) - expected**2).sum())
             step = b + slope / curvature if curvature > 0 else np.inf
             new = step if low < step < high else (low + high) / 2
-            if abs(new - b) < 1e-3:  # a thousandth of the log odds changes no map
+            if abs(new - b) < 1e-3:  # smaller changes do not affect the map
                 return new
             b = new
         return b
 
     def update(self, rows, states, proportions: np.ndarray) -> float:
-        """Set `log_prior` of every block's state from the posteriors they hold; returns the strength used."""
+        """Set `log_prior` of every block's state from its posteriors; returns the strength."""
         posteriors = rows.gather(states, "posteriors")
         means = self.neighbour_means(posteriors)
         log_proportions = np.log(proportions)

@@ -1,33 +1,33 @@
-"""The DLM as a family: the F-step places the rows, the M-step ties the moments as the model says."""
+"""The DLM as a family: the F-step finds the axes, the M-step estimates the parameters under the model's constraints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from ...model.dlm import DLM
-from ...solvers.procrustes import nearest_orthonormal
+from ...solvers.small import nearest_orthonormal
 from ..data.kernels import GroupSums
 from ..data.noise_metric import NoiseMetric, metric_of
 from ..data.problem import Problem
 from ..data.scatter import DenseScatter
 from ..engine.family import Family, Phase, Solution, Step
-from . import batch as dlm_batch
-from .f_step.between import Between, fisher_criterion
+from .f_step.dense import Between, fisher_criterion
 from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
 from .m_step import LatentParameters, Parameters, m_step
-from .projection import FullMeans, LatentMeans, LatentMoments
+from .projection import FullMeans, LatentMeans, LatentMoments, Projection
 from .ridge_and_axes import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
 
 __all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
 
-
-# Rounds end by themselves when the likelihood no longer rises: two or three on most tables.
+# Rounds end when the likelihood no longer increases, after two or three on most tables.
 _METRIC_ROUNDS = 4
+# The parameters that a checkpoint keeps; everything else in `Parameters` follows from them.
+_PARAMETERS = ("proportions", "latent_means", "covariances", "noises")
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,18 @@ class SparseSettings:
     """A sparse F-step: which one, and how sparse."""
 
     method: str
-    sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: the variables are chosen
+    sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: chosen automatically
     start: str = "fisher-em"  # or "cold"
     scale_penalty: bool = False
     axis_weights: str = "equal"
+    options: dict[str, Any] = field(default_factory=dict)  # keywords of the sparse step (`STEP_OPTIONS`)
 
 
 class Means(Enum):
-    """Where the groups' means may differ."""
+    """In which directions the groups' means may differ."""
 
     LATENT = "latent"  # inside the axes only: the paper's eq. (4), about the overall mean
-    FULL = "full"  # in every variable
+    FULL = "full"  # in every variable: the paper's eqs (8) and (12)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Subset:
     """The variables that carry loadings, as indices, and their covariance with its ridge."""
 
     support: np.ndarray
-    scatter: DenseScatter | None = None  # None: to be made for the partition that a run starts from
+    scatter: DenseScatter | None = None  # None: computed from the partition that a run starts from
 
 
 @dataclass(frozen=True)
@@ -67,23 +68,23 @@ class DLMFamily(Family):
     variance_floor: float  # relative to the mean variance
     sparse: SparseSettings | None = None  # None: no penalty
     means: Means = Means.FULL
-    adaptive_ridge: bool = False  # the ridge from the partition that a run starts from
-    adaptive_axes: bool = False  # ... and the number of axes
+    adaptive_ridge: bool = False  # choose the ridge from the partition that a run starts from
+    adaptive_axes: bool = False  # choose the number of axes from it
     subset: Subset | None = None
-    frozen: Axes | None = None  # axes that are given
+    frozen: Axes | None = None  # fixed axes
     n_factors: int = 0  # of the noise
 
     @property
     def rounds(self) -> int:
-        """How often the metric of the noise is found again from the partition that the last one led to, at most."""
+        """How many times at most the metric of the noise is re-estimated from the partition of the last run."""
         return _METRIC_ROUNDS if self.n_factors else 1
 
     def begin(self, problem: Problem) -> DLMStep:
-        """F- and M-steps with an empty memory."""
+        """The F- and M-steps of a new run."""
         return DLMStep(self, problem)
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
-        """The metric of the noise, the ridge and the axes that the partition in the states asks for."""
+        """The metric of the noise, the ridge and the number of axes for the partition in the states."""
         in_metric = self.n_factors > 0 and problem.metric is None
         if not in_metric and not self._adaptive:
             return problem, self
@@ -94,13 +95,13 @@ class DLMFamily(Family):
 
     @property
     def _adaptive(self) -> bool:
-        """Whether anything but the metric of the noise depends on the partition that a run starts from."""
+        """Whether the ridge or the axes depend on the partition that a run starts from."""
         if self.n_clusters == 1 or self.frozen is not None:
             return False
         return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
 
     def _adapted(self, problem: Problem, states: Any, groups: Groups) -> tuple[Problem, DLMFamily]:
-        """The ridge and the axes; as they are where a group has no rows, which the loop will say."""
+        """Adapt the ridge and the axes; no change if a group is empty, which the loop reports."""
         if not self._adaptive:
             return problem, self
         if self.subset is not None:
@@ -114,7 +115,7 @@ class DLMFamily(Family):
         return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
 
     def _metric(self, problem: Problem, states: Any, groups: Groups) -> NoiseMetric:
-        """The metric of the noise outside the axes that these groups have without one."""
+        """The metric of the noise outside the axes that these groups have under a spherical noise."""
         there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
         between = groups.between(there)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
@@ -128,7 +129,7 @@ class DLMFamily(Family):
         return Subset(support, DenseScatter(scatter.block(support), share))
 
     def f_step(self) -> Callable[[Between], Axes]:
-        """The configured F-step, with its memory empty."""
+        """The configured F-step of a new run."""
         if self.frozen is not None:
             return FrozenStep(self.frozen)
         if self.subset is not None:
@@ -137,25 +138,25 @@ class DLMFamily(Family):
         if (s := self.sparse) is None:
             return FStep(self.discriminant, self.d)
         assert s.sparsity is not None
-        shares = s.sparsity[: self.d]  # fewer axes than asked for, where the others carry nothing
-        return FStep(self.discriminant, self.d, s.method, shares, s.scale_penalty, s.axis_weights)
+        shares = s.sparsity[: self.d]  # useless axes may have been dropped
+        return FStep(self.discriminant, self.d, s.method, shares, s.scale_penalty, s.axis_weights, s.options)
 
     @property
     def chooses_variables(self) -> bool:
-        """Whether the variables that carry loadings are still to be found."""
+        """Whether the variables with loadings are still to be selected."""
         return self.sparse is not None and self.sparse.sparsity is None
 
     @property
     def starts_cold(self) -> bool:
-        """Whether sparse axes are wanted from the start on, without Fisher-EM before them."""
+        """Whether sparse axes are used from the start, without a dense phase."""
         return self.sparse is not None and self.sparse.start == "cold"
 
     def dense(self) -> DLMFamily:
-        """The same without a penalty."""
+        """The same family without a penalty."""
         return replace(self, sparse=None)
 
     def at(self, sparsity: np.ndarray) -> DLMFamily:
-        """The same with other shares (d)."""
+        """The same family with other shares (d)."""
         assert self.sparse is not None
         return replace(self, sparse=replace(self.sparse, sparsity=sparsity))
 
@@ -167,27 +168,20 @@ class DLMFamily(Family):
         return (sparse,) if self.starts_cold else (Phase("dense", self.dense()), sparse)
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
-        """Table 1's count; with sparse axes the effective number of section 3.4; and the factors of the noise."""
+        """Table 1's count, or the effective number of section 3.4 for sparse axes, plus the factors of the noise."""
         axes = solution.axes
         return self.model.n_parameters(self.n_clusters, p, axes.d, axes.n_zeros, solution.n_factors)
 
     def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> DLMSolution:
         """The solution from the arrays and values of `DLMSolution.pack`."""
         axes = Axes(
-            arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"])
-        )
+            arrays["rows"], arrays.get("sparse"), arrays.get("loadings"), values["gap"], tuple(values["dropped"]),
+            values.get("moved", 0.0),
+        )  # fmt: skip
         kind = LatentParameters if "overall" in arrays else Parameters
         metric = NoiseMetric(arrays["factors"], arrays["gains"]) if "factors" in arrays else None
         log_det = 0.0 if metric is None else metric.log_det - np.linalg.slogdet(metric.gram(axes.rows))[1]
-        density = kind.of(
-            arrays["proportions"],
-            arrays["latent_means"],
-            arrays["covariances"],
-            arrays["noises"],
-            values["p"],
-            values["n_floored"],
-            log_det,
-        )
+        density = kind.of(*(arrays[name] for name in _PARAMETERS), values["p"], values["n_floored"], log_det)  # type: ignore[call-arg]
         return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric)
 
 
@@ -195,7 +189,7 @@ class DLMFamily(Family):
 class DLMSolution(Solution):
     """Axes, means of the groups' rows (K x r, relative to the centre, in the rows' coordinates) and parameters.
 
-    With `overall` (r), the overall mean, the model's means lie inside the axes about it.
+    With `overall` (r), the overall mean, the model's means are inside the axes about it.
     """
 
     axes: Axes
@@ -211,30 +205,31 @@ class DLMSolution(Solution):
         return 0 if self.metric is None else self.metric.m
 
     @property
-    def placing(self) -> FullMeans | LatentMeans:  # type: ignore[override]
-        """How rows are placed under this solution."""
+    def placing(self) -> Projection:  # type: ignore[override]
+        """The projection of rows under this solution."""
         if self.overall is None:
             return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
         return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall, self.metric)
 
     def record(self) -> dict[str, Any]:
-        """Fisher's criterion, the axes and the selected variables of this iterate."""
+        """Fisher's criterion, and the numbers of axes and selected variables."""
         return {
             "fisher": self.separation,
             "n_axes": self.axes.d,
             "dropped_axes": self.axes.dropped,
             "n_selected": self.axes.n_selected,
             "gap": self.axes.gap,
+            "moved": self.axes.moved,
             "n_floored": self.density.n_floored,
         }
 
     def halves(self, group: int) -> tuple[np.ndarray, float]:
-        """Across the group's longest latent direction, at its mean."""
+        """A cut across the group's longest latent direction, at its mean."""
         longest = np.linalg.eigh(self.density.covariances[group])[1][:, -1]
         return self.axes.rows @ longest, float(longest @ self.density.latent_means[group])
 
     def moved(self, by: np.ndarray) -> DLMSolution:
-        """The means moved; axes and covariances do not depend on the centre."""
+        """The solution with its means moved; axes and covariances do not depend on the centre."""
         latent = self.density.latent_means + by @ self.axes.rows
         overall = None if self.overall is None else self.overall + by
         return replace(self, means=self.means + by, density=replace(self.density, latent_means=latent), overall=overall)
@@ -242,28 +237,15 @@ class DLMSolution(Solution):
     def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Axes, means and parameters as arrays and plain values."""
         density, axes = self.density, self.axes
-        arrays = {
-            "rows": axes.rows,
-            "means": self.means,
-            "proportions": density.proportions,
-            "latent_means": density.latent_means,
-            "covariances": density.covariances,
-            "noises": density.noises,
-        }
+        arrays = {"rows": axes.rows, "means": self.means} | {name: getattr(density, name) for name in _PARAMETERS}
         if self.overall is not None:
             arrays["overall"] = self.overall
         if self.metric is not None:
             arrays |= {"factors": self.metric.vectors, "gains": self.metric.gains}
         if axes.sparse is not None and axes.loadings is not None:
             arrays |= {"sparse": axes.sparse, "loadings": axes.loadings}
-        values = {
-            "gap": axes.gap,
-            "dropped": list(axes.dropped),
-            "p": density.p,
-            "n_floored": density.n_floored,
-            "separation": self.separation,
-        }
-        return arrays, values
+        values = {"gap": axes.gap, "dropped": list(axes.dropped), "moved": axes.moved, "separation": self.separation}
+        return arrays, values | {"p": density.p, "n_floored": density.n_floored}
 
 
 class DLMStep(Step):
@@ -277,40 +259,47 @@ class DLMStep(Step):
         self.overall = problem.mean if family.means is Means.LATENT else None
         self.parameters = Parameters if self.overall is None else LatentParameters
 
-    def place(self, sums: GroupSums) -> FullMeans | LatentMeans:
-        """The F-step: axes from the sums, and with them how rows are placed."""
+    def place(self, sums: GroupSums) -> Projection:
+        """The F-step: axes from the sums, and the projection on them."""
         self.means = sums.sums / sums.weights[:, None]
         problem = self.problem
         self.between = Between.of(sums.weights, self.means, problem.mean, problem.scatter)
         self.axes = self._axes(sums.weights)
         if self.axes.d == 0 < self.family.d:
-            raise FloatingPointError("the groups' means coincide: no discriminative axis can be found")
+            raise FloatingPointError(
+                "the groups' means coincide: no discriminative axis can be found"
+                if self.axes.sparse is None
+                else "no loading is left on any axis: lower the penalty"
+            )
+        return self._projection()
+
+    def _projection(self) -> Projection:
         if self.overall is None:
             return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
         return LatentMeans.of(self.axes.rows, self.means @ self.axes.rows, self.overall, self.metric)
 
-    def place_at(self, means: np.ndarray, overall: np.ndarray) -> FullMeans | LatentMeans:
-        """The same axes with other means (K x r) and another overall mean (r): those that the parameters expect.
+    def place_at(self, means: np.ndarray, overall: np.ndarray) -> Projection:
+        """The same axes with the means (K x r) and overall mean (r) that the parameters expect.
 
-        With missing cells they are not quite the means that the F-step sees.
+        With missing cells they differ slightly from the means of the F-step.
         """
         if self.overall is None:
             self.means = means
-            return FullMeans.of(self.axes.rows, means, metric=self.metric)
+            return self._projection()
         self.overall = overall
         return LatentMeans.of(self.axes.rows, means @ self.axes.rows, overall, self.metric)
 
     def _axes(self, weights: np.ndarray) -> Axes:
-        """The F-step; in the metric of the noise, where it has one."""
+        """The F-step, in the metric of the noise if it has factors."""
         family, metric = self.family, self.metric
         if metric is None or family.frozen is not None or family.subset is not None or family.sparse is not None:
-            return self.f_step(self.between)  # a selection is one of the variables themselves
+            return self.f_step(self.between)  # variables are selected in their own metric
         axes = self.f_step(inverted_between(self.problem, weights, self.means))
-        # the axes of the whitened rows are coefficients N^-1/2 U of the rows themselves, and span what we look for
+        # axes of the whitened rows are coefficients N^-1/2 U of the rows themselves
         return replace(axes, rows=nearest_orthonormal(metric.half_solve(axes.rows)))
 
-    def update(self, sums: GroupSums, placing: FullMeans | LatentMeans, moments: LatentMoments) -> DLMSolution:
-        """The M-step, and Fisher's criterion of the axes from what the pass has summed."""
+    def update(self, sums: GroupSums, placing: Projection, moments: LatentMoments) -> DLMSolution:
+        """The M-step, and Fisher's criterion of the axes from the moments."""
         family, p = self.family, self.problem.p
         density = m_step(
             sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, placing.log_det
@@ -318,24 +307,8 @@ class DLMStep(Step):
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
         return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
 
-    @classmethod
-    def several(cls, name: str, steps: list, args: list[tuple]) -> list | None:
-        """As stacks, where all runs are of the kind that `dlm_batch` knows."""
-        if not dlm_batch.can_batch(steps):
-            return None
-        try:
-            if name == "place":
-                return dlm_batch.place_several(steps, [sums for (sums,) in args])
-            densities, criteria = dlm_batch.update_several(steps, *zip(*args, strict=True))
-        except np.linalg.LinAlgError:  # of one run: the others need not know
-            return None
-        return [
-            DLMSolution(step.axes, step.means, density, float(criterion), step.overall)
-            for step, density, criterion in zip(steps, densities, criteria, strict=True)
-        ]
-
     def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
-        """U'SU: within plus between, plus the ridge that S carries in the F-step."""
+        """U'SU: within plus between, plus the ridge of the F-step."""
         problem = self.problem
         within = moments.covariances.sum(axis=0) / problem.weight
         centred = placing.latent_means - problem.mean @ self.axes.rows

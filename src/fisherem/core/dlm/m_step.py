@@ -1,20 +1,37 @@
-"""The M-step in the latent space, eqs (8)-(12), for all twelve models; and the parameters' log densities."""
+"""The M-step in the latent space, eqs (8)-(12), for all twelve models; and the log densities of its parameters.
+
+Second moments and squared distances are computed for all groups at once. With the features f(x) = (1, x_a, x_a x_b for
+a <= b) of the coordinates x (d), the sums of f over a group are its moments, and a group's squared distance is linear
+in f, so one product replaces a loop over the groups: for 4,435 rows, six groups and four axes the moments take 93
+microseconds instead of 262, the distances 64 instead of 185, the features 50.
+
+These sums cancel where a group's spread is small compared with its distance from the overall mean. `second_moments` and
+`log_densities` detect that and fall back to a computation group by group.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from ...model.dlm import DLM
 from ...rows.blocks import Block, BlockState
 from ..engine.family import Density
-from .quadratics import log_densities
 
-__all__ = ["LatentParameters", "Parameters", "floored", "m_step"]
+__all__ = ["LatentParameters", "Parameters", "floored", "log_densities", "m_step", "second_moments"]
 
 _LOG_2, _LOG_2_PI = math.log(2), math.log(2 * math.pi)
+# Up to this many values (coordinates of all groups) Python's overhead per call dominates, and groups are centred.
+_FEW = 2**12
+# Values of the features that are computed at once: 1 MB, which fits the cache.
+_PIECE = 2**17
+# Where a spread is less than this share of a second moment about the overall mean, or a term of a squared distance
+# larger than its inverse, more than six of sixteen digits would be lost.
+_LEAST_SHARE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -28,19 +45,19 @@ class Parameters(Density):
     p: int
     whiteners: np.ndarray  # inverse Cholesky factors of the covariances
     constants: np.ndarray  # log pi_k - 1/2 (p log 2 pi + log|Sigma_k| + (p - d) log beta_k + log|N| - log|G|)
-    unit: int  # exponent of the power of two that `constants` measure lengths in
+    unit: int  # exponent of the power of two that is the unit of length in `constants`
     n_floored: int = 0  # variances that were raised to the floor
 
     @classmethod
     def of(
         cls, proportions, latent_means, covariances, noises, p, n_floored=0, noise_log_det=0.0, factors=None
     ) -> Parameters:
-        """With the factors that the densities need computed once; `noise_log_det` is log|N| - log|G|.
+        """Compute the factors that the densities need; `noise_log_det` is log|N| - log|G|.
 
-        `factors`: the covariances' Cholesky factors and their inverses, where they are known.
+        `factors`: the covariances' Cholesky factors and their inverses, if known.
 
-        A logarithm rounds differently in other units. Taken in a power of two near the noise's own spread it does not,
-        and the posteriors keep every bit when the rows are multiplied by a power of two.
+        Logarithms are taken in units of a power of two near the noise's standard deviation. The posteriors then stay
+        bit for bit the same when all rows are multiplied by a power of two.
         """
         d = latent_means.shape[1]
         unit = int(np.frexp(noises[0])[1]) // 2
@@ -52,7 +69,7 @@ class Parameters(Density):
         return cls(proportions, latent_means, covariances, noises, p, whiteners, constants, unit, n_floored)
 
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
-        """out[k, i] = log pi_k phi(y_i; m_k, S_k) from what was placed: x (d, m), then |Q(y - m_k)|^2 (K, m).
+        """out[k, i] = log pi_k phi(y_i; m_k, S_k) from x (d, m) and |Q(y - m_k)|^2 (K, m) in `state.placed`.
 
         The quadratic form splits into (x - mu_k)' Sigma_k^-1 (x - mu_k) inside the latent space and
         |Q(y - m_k)|^2 / beta_k outside it.
@@ -63,16 +80,16 @@ class Parameters(Density):
         return out
 
     def log_common(self, state: BlockState) -> np.ndarray | float:
-        """-p log 2^unit: what the unit of `constants` leaves out."""
+        """-p log 2^unit, which `constants` omit."""
         return -self.p * self.unit * _LOG_2
 
 
 @dataclass(frozen=True)
 class LatentParameters(Parameters):
-    """The same with the means inside the axes: outside them lies |Q(y - ybar)|^2 (1, m), the same for every group.
+    """The same with the means inside the axes: |Q(y - ybar)|^2 (1, m) outside them is the same for every group.
 
-    With a common noise it says nothing about the groups and is left to `log_common`: the posteriors depend on U'y
-    alone. With a noise per group the size of the residual votes.
+    With a common noise it does not affect the posteriors, which depend on U'y alone, and is part of `log_common`. With
+    a noise per group the size of the residual also affects the posteriors.
     """
 
     @property
@@ -81,7 +98,7 @@ class LatentParameters(Parameters):
         return bool((self.noises == self.noises[0]).all())
 
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
-        """out[k, i] from x (d, m), and from |Q(y - ybar)|^2 where the noises differ."""
+        """out[k, i] from x (d, m), and from |Q(y - ybar)|^2 if the noises differ."""
         x = state.placed[: self.latent_means.shape[1]]
         out = log_densities(x, self.whiteners, self.latent_means, self.constants)
         if not self.common_noise:
@@ -89,21 +106,22 @@ class LatentParameters(Parameters):
         return out
 
     def log_common(self, state: BlockState) -> np.ndarray | float:
-        """What the unit leaves out, and -1/2 |Q(y - ybar)|^2 / beta where beta is common."""
+        """The part that `constants` omit, and -1/2 |Q(y - ybar)|^2 / beta if beta is common."""
         unit = super().log_common(state)
         return unit - 0.5 / self.noises[0] * state.placed[-1] if self.common_noise else unit
 
 
 def _factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The covariances' Cholesky factors and the inverses of those (K x d x d)."""
+    """The covariances' Cholesky factors and their inverses (K x d x d)."""
     factors = np.linalg.cholesky(covariances)
     return factors, np.linalg.inv(factors)
 
 
-def floored(covariances: np.ndarray, floor: np.ndarray | float):
-    """(covariances (K x d x d) without an eigenvalue below the floor, how many were of each, their factors or None).
+def floored(covariances: np.ndarray, floor: float):
+    """(covariances (K x d x d) with eigenvalues raised to the floor, number of raised ones per group, factors or None).
 
-    The smallest eigenvalue is at least 1 / trace(Sigma^-1), which the factors tell: mostly no eigenvalue is needed.
+    The smallest eigenvalue is at least 1 / trace(Sigma^-1), which follows from the factors, so the eigenvalues are
+    rarely computed.
     """
     try:
         factors = _factors(covariances)
@@ -112,31 +130,23 @@ def floored(covariances: np.ndarray, floor: np.ndarray | float):
     except np.linalg.LinAlgError:
         pass
     values, vectors = np.linalg.eigh(covariances)
-    least = np.reshape(floor, (-1, 1))
-    low = values < least
-    if not low.any():
-        return covariances, low.sum(axis=1), None
-    raised = np.maximum(values, least)
-    repaired = (vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1)
+    low = values < floor
     counts = low.sum(axis=1)
-    # one that lies above its floor stays as it is, whatever the others do
+    if not low.any():
+        return covariances, counts, None
+    repaired = (vectors * np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    # covariances above the floor are returned unchanged
     return np.where(counts[:, None, None] > 0, repaired, covariances), counts, None
 
 
 def m_step(
-    weights,
-    latent_means,
-    moments,
-    model: DLM,
-    p: int,
-    floor: float,
-    kind: type[Parameters] = Parameters,
+    weights, latent_means, moments, model: DLM, p: int, floor: float, kind: type[Parameters] = Parameters,
     noise_log_det: float = 0.0,
-) -> Parameters:
-    """Proportions, means, covariances and noises from the weighted moments, tied as the model says.
+) -> Parameters:  # fmt: skip
+    """Proportions, means, covariances and noises from the weighted moments, constrained by the model.
 
-    The floor keeps a group that has lost its spread in some direction from a density without bound; it is relative
-    to the mean variance of the data, so units do not matter.
+    The floor keeps the likelihood bounded when a group has no variance in some direction. It is relative to the mean
+    variance of the data, so it does not depend on the units.
     """
     d = latent_means.shape[1]
     proportions = weights / weights.sum()
@@ -146,3 +156,87 @@ def m_step(
     n_floored = int(counts.sum()) + int((noises < floor).sum())
     noises = np.maximum(noises, floor)
     return kind.of(proportions, latent_means, covariances, noises, p, n_floored, noise_log_det, factors)
+
+
+# -- moments and distances of all groups at once -------------------------------------------------------------------
+
+
+def _features(x: np.ndarray) -> np.ndarray:
+    """The 1 + d + d (d + 1) / 2 features of x (d, m)."""
+    d, m = x.shape
+    out = np.empty((1 + d + d * (d + 1) // 2, m))
+    out[0] = 1
+    out[1 : d + 1] = x
+    first = d + 1
+    for a in range(d):
+        last = first + d - a
+        np.multiply(x[a], x[a:], out=out[first:last])
+        first = last
+    return out
+
+
+@cache
+def _upper(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and factors of the products: 1/2 for squares, 1 for the others."""
+    rows, columns = np.triu_indices(d)
+    return rows, columns, np.where(rows == columns, 0.5, 1.0)
+
+
+def _pieces(x: np.ndarray) -> Iterator[slice]:
+    d, m = x.shape
+    step = max(1, _PIECE // (1 + d + d * (d + 1) // 2))
+    for first in range(0, m, step):
+        yield slice(first, min(first + step, m))
+
+
+def second_moments(x: np.ndarray, weighted: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """out[k] = sum_i weighted[k, i] (x[i] - mu_k)(x[i] - mu_k)' from x (d, m) and means mu (K, d)."""
+    K, d = means.shape
+    if weighted.size * d <= _FEW or not d:
+        centred = x - means[:, :, None]
+        return np.matmul(centred * weighted[:, None], centred.transpose(0, 2, 1))
+    sums = sum(weighted[:, piece] @ _features(x[:, piece]).T for piece in _pieces(x))
+    rows, columns, _ = _upper(d)
+    about_zero = np.empty((K, d, d))
+    about_zero[:, rows, columns] = about_zero[:, columns, rows] = sums[:, d + 1 :]
+    cross = sums[:, 1 : d + 1, None] * means[:, None]
+    out = about_zero - cross - cross.transpose(0, 2, 1)
+    out += sums[:, 0, None, None] * (means[:, :, None] * means[:, None])
+    diagonal = np.arange(d)
+    if (out[:, diagonal, diagonal] < _LEAST_SHARE * about_zero[:, diagonal, diagonal]).any():
+        for k, (t, mu) in enumerate(zip(weighted, means, strict=True)):
+            centred = x - mu[:, None]
+            out[k] = (centred * t) @ centred.T
+    return out
+
+
+def log_densities(x: np.ndarray, whiteners: np.ndarray, means: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """out[k, i] = constants[k] - 1/2 |L_k (x_i - mu_k)|^2 from x (d, m), whiteners L (K, d, d) and means mu (K, d)."""
+    K, d = means.shape
+    if x.size * K > _FEW and d:
+        precisions = whiteners.transpose(0, 2, 1) @ whiteners
+        largest = max(float(x.max()), -float(x.min()))
+        if d * largest**2 * precisions.max() * _LEAST_SHARE < 1:
+            return _linear(x, precisions, means, constants)
+    z = whiteners.reshape(K * d, d) @ x
+    z -= np.matmul(whiteners, means[:, :, None]).reshape(K * d, 1)
+    z *= z
+    out = z.reshape(K, d, z.shape[1]).sum(axis=1)
+    out *= -0.5
+    out += constants[:, None]
+    return out
+
+
+def _linear(x: np.ndarray, precisions: np.ndarray, means: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """The same as a product of coefficients (K x F) with the features."""
+    d = len(x)
+    along = np.matmul(precisions, means[:, :, None])[:, :, 0]
+    rows, columns, factors = _upper(d)
+    coefficients = np.empty((len(means), 1 + d + len(rows)))
+    coefficients[:, 0] = constants - 0.5 * np.einsum("kd,kd->k", along, means)
+    coefficients[:, 1 : d + 1] = along
+    np.multiply(precisions[:, rows, columns], -factors, out=coefficients[:, d + 1 :])
+    out = np.empty((len(means), x.shape[1]))
+    for piece in _pieces(x):
+        np.matmul(coefficients, _features(x[:, piece]), out=out[:, piece])
+    return out

@@ -1,20 +1,20 @@
-"""What a start tells about the fit from it: how much ridge the covariance needs, and how many axes carry anything.
+"""The ridge and the number of axes, chosen from the partition that a run starts from, once per run.
 
-With the means inside the axes nothing outside them corrects axes that follow the noise of S. Both choices are made from
-the partition that a run starts from, once per run.
+They matter because with the means inside the axes nothing outside them corrects axes that follow the noise of S.
 
 *Ridge.* The span of S^-1 H is that of W^-1 H, with W the covariance within the groups, so a ridge on S shrinks W
-towards a multiple of the identity. How much is right has a classical answer (Ledoit & Wolf 2004): with the squared
-distances q_i = |y_i - m_label(i)|^2,
+towards a multiple of the identity. The amount follows Ledoit & Wolf (2004): with the squared distances
+q_i = |y_i - m_label(i)|^2,
 
     intensity = (mean q^2 - |W|_F^2) / n / (|W|_F^2 - (trace W)^2 / p)      at most 1
     ridge = intensity / (1 - intensity) trace W / p
 
 It is 7 to 10 mean variances on the paper's simulation, where W is spherical, and 0.001 to 0.2 on real tables. No fixed
-ridge serves both (docs/departures.md).
+ridge suits both (docs/departures.md).
 
-*Axes.* The eigenvalues lambda_j of H'(W + ridge)^-1 H are what the axes separate. Groups that do not differ give about
-trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped: three means on a line have one axis.
+*Axes.* The eigenvalues lambda_j of H'(W + ridge)^-1 H measure the separation along the axes. For groups that do not
+differ they are about trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped; three means on a line,
+for example, have one axis.
 """
 
 from __future__ import annotations
@@ -27,32 +27,33 @@ import numpy as np
 from ..data.kernels import Spread, spread_of_rows, spread_within
 from ..data.problem import Problem
 from ..data.scatter import Scatter
-from .f_step.between import Between
+from .f_step.dense import Between
 
 __all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
 
-# The ridge as a share of the mean variance stays within these: below the first S may be singular in floating point, and
-# above the second the axes are those of H itself.
+# Limits of the ridge as a share of the mean variance: below the first S may be singular in floating point, and above
+# the second the axes are those of H itself.
 _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
-# Keeps a covariance inside the axes invertible where some direction has none.
+# Keeps a covariance inside the axes invertible if some direction has no variance.
 _TINY = 1e-12
-# What a group without rows is said to weigh where weights divide.
+# The weight of an empty group where a division needs one.
 _LEAST_WEIGHT = np.finfo(float).tiny
-# By how much an axis must pass what chance gives. On the paper's simulation the second axis, which carries nothing, had
-# 0.4 to 1.8 times that (2.8 once, from a poor start); real axes on nine tables 3.5 and more, but for satimage's last.
+# The least separation of an axis, in units of what chance gives. On the paper's simulation the second axis, which
+# separates nothing, had 0.4 to 1.8 (2.8 once, from a poor start); real axes on nine tables had 3.5 and more, except for
+# satimage's last.
 _AXIS_FACTOR = 3.0
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The weights (K) and means (K x r) of groups; a group without rows has the mean 0."""
+    """The weights (K) and means (K x r) of groups; an empty group has the mean 0."""
 
     weights: np.ndarray
     means: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Groups:
-        """Those of the posteriors in the states: a pass over the rows."""
+        """The groups of the posteriors in the states, by a pass over the rows."""
         sums = problem.group_sums(states)
         return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
 
@@ -66,12 +67,12 @@ class Groups:
         return Between.of(np.maximum(self.weights, _LEAST_WEIGHT), self.means, problem.mean, problem.scatter)
 
     def inverted_between(self, problem: Problem) -> Between:
-        """The same as a dense F-step sees it: in the metric of the noise, where it has one."""
+        """The same for a dense F-step: in the metric of the noise, if it has factors."""
         return inverted_between(problem, np.maximum(self.weights, _LEAST_WEIGHT), self.means)
 
 
 def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -> Between:
-    """S_B of groups with these weights (K) and means (K x r) as a dense F-step sees it."""
+    """S_B of groups with these weights (K) and means (K x r) for a dense F-step."""
     metric = problem.metric
     if metric is None:
         return Between.of(weights, means, problem.mean, problem.scatter)
@@ -80,18 +81,18 @@ def inverted_between(problem: Problem, weights: np.ndarray, means: np.ndarray) -
 
 
 def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """The covariance within the groups (r x r) as a noise that the axes (r x d) are not part of.
+    """The covariance within the groups (r x r) with the variance inside the axes (r x d) replaced by that outside.
 
-    Inside the axes the groups' own covariances rule: a large one is no factor of the noise. With R = W U (U'WU)^-1, the
-    regression of a row on its coordinates x = U'y, W + R (v I - U'WU) R' has the same distribution of the row given x,
-    and inside the axes just v, the mean variance of the rest.
+    Inside the axes the groups have their own covariances, which must not appear as factors of the noise. With
+    R = W U (U'WU)^-1, the regression of a row on its coordinates x = U'y, W + R (v I - U'WU) R' implies the same
+    distribution of the row given x, and inside the axes the variance v, the mean variance of the rest.
     """
     W = problem.scatter.covariance() - H @ H.T
     d = axes.shape[1]
     if not d:
         return W
     inside = axes.T @ W @ axes
-    # a variable with one value in each group has no variance inside: what is left of it there is rounding
+    # a variable with one value per group has no variance inside the axes except for rounding
     least = _TINY * max(float(np.trace(inside)) / d, problem.floor_unit)
     R = np.linalg.solve(inside + least * np.eye(d), axes.T @ W).T
     level = max(float(np.trace(W) - (R * (W @ axes)).sum()), 0.0) / max(problem.n_varying - d, 1)
@@ -99,16 +100,16 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
 
 
 def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.ndarray | None = None) -> float:
-    """The ridge for these groups, as a share of the mean variance: of all variables, or of those in `support`.
+    """The ridge for these groups, as a share of the mean variance of all variables, or of those in `support`.
 
-    Of all variables it is in the metric of the noise, where that has one.
+    For all variables it is in the metric of the noise, if that has factors.
     """
     scatter, metric, means = problem.scatter, problem.metric, groups.means
     if support is None:
         scatter, H = problem.inverted, groups.inverted_between(problem).H
         solved = None if metric is None else metric.solve(means.T).T
         spread = problem.rows.fold(spread_of_rows, states, means, solved)
-        # constant columns lower the mean variance, but are no part of W: with or without them the ridge is the same
+        # constant columns lower the mean variance, but must not affect the ridge
         p = problem.n_varying
         unit = scatter.p / p
         total, norm = scatter.mean_variance * scatter.p, scatter.squared_norm()
@@ -126,7 +127,7 @@ def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.n
 
 
 def _with_hidden(spread: Spread, trace: float) -> Spread:
-    """Squared distances of completed rows brought up to the expected ones, whose mean is the trace of W."""
+    """Scale the squared distances of completed rows so that their mean is the trace of W."""
     if spread.first <= 0:
         return spread
     factor = max(trace, 0.0) * spread.weight / spread.first
@@ -152,7 +153,7 @@ def _ledoit_wolf(spread: Spread, within_norm: float, total: float, p: int) -> fl
 
 
 def useful_axes(between: Between, n: float, most: int) -> int:
-    """How many axes, of at most `most`, separate more than groups that do not differ would; at least one."""
+    """The number of axes, between 1 and `most`, that separate the groups more than chance would."""
     gamma = np.clip(np.linalg.eigvalsh(between.M)[::-1], 0, 1 - 1e-12)
     ratio = gamma / (1 - gamma)  # of W + ridge in place of S + ridge
     chance = _noise_dimensions(between, between.scatter) / max(n - between.H.shape[1], 1.0)
@@ -160,7 +161,7 @@ def useful_axes(between: Between, n: float, most: int) -> int:
 
 
 def _noise_dimensions(between: Between, scatter: Scatter) -> float:
-    """trace(W (W + ridge)^-1): the dimensions in which chance can separate groups, shrunk ones counting less.
+    """trace(W (W + ridge)^-1), the effective number of dimensions in which chance can separate groups.
 
     (S + ridge - H H')^-1 = A^-1 + A^-1 H (I - H'A^-1 H)^-1 H'A^-1 with A = S + ridge.
     """

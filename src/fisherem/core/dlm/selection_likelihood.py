@@ -1,9 +1,8 @@
-"""The likelihood that a choice of variables has: groups may differ on the selected variables only.
+"""The likelihood of a selection of variables: groups may differ on the selected variables only.
 
-The E-step uses the full means of the groups, so a variable that leaves the axes goes on telling the groups apart
-through its means, at no cost in parameters: the likelihood hardly falls, and a criterion built on it prefers one
-variable per axis, whatever the data. To judge a *selection*, the variables that are not selected get one mean for all
-groups, and the selected ones K means each, which are counted.
+With full means a variable without loadings still separates the groups through its means, at no cost in parameters. The
+likelihood hardly decreases, and a criterion based on it prefers one variable per axis for any data. To evaluate a
+*selection*, the other variables get one mean for all groups, and the selected ones K means each, which are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def support_of(fit: Fit, p: int) -> np.ndarray:
 
 
 def selection_parameters(model: DLM, n_clusters: int, p: int, d: int, n_zeros: int, n_selected: int) -> int:
-    """Free parameters with K means on each selected variable and one on each other, in place of Table 1's K d."""
+    """Free parameters with K means on each selected variable and one on each other, instead of Table 1's K d."""
     means = n_clusters * n_selected + (p - n_selected)
     return model.n_parameters(n_clusters, p, d, n_zeros) - n_clusters * d + means
 

@@ -1,7 +1,7 @@
-"""Finished fits on disk, so that a search that was killed goes on where it stopped.
+"""Finished fits on disk, so that an interrupted search can be resumed.
 
-One .npz file per fit, written atomically; arrays and JSON only, so reading one never executes anything. A file that is
-cut short or belongs to something else is reported and the fit computed again.
+There is one .npz file per fit, written atomically. Files hold only arrays and JSON, so reading one never executes code.
+A file that is truncated or belongs to another search is reported, and the fit is computed again.
 """
 
 from __future__ import annotations
@@ -19,23 +19,22 @@ from ...rows.base import Rows
 from ...rows.blocks import Block, BlockState, kernel
 from ..data.problem import Problem
 from .family import Family
-from .loop import Fit
-from .stopping import Stop
+from .loop import Fit, Stop
 
 __all__ = ["Store", "fingerprint"]
 
 _FORMAT = 3
-# The finalizer of MurmurHash3: every bit of a word changes half of the bits that come out. Signs and exponents stand in
-# the highest bits of a double, so a plain sum or product of the words would let two changed signs cancel.
+# The finalizer of MurmurHash3, in which every input bit changes half of the output bits. Signs and exponents are the
+# highest bits of a double, so in a plain sum or product of the words two changed signs could cancel.
 _SHIFT, _FACTORS = np.uint64(33), (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
-# Words that are mixed at a time: eight passes over 512 KB stay in the cache (3 ns a value, and 8 ns for a whole tile).
+# Words that are mixed at a time: 512 KB fit the cache for eight passes (3 ns per value, against 8 ns for a whole tile).
 _HASH_ELEMENTS = 2**16
 
 
 def fingerprint(problem: Problem, settings: str) -> str:
-    """What a fit depends on: every value of the rows and their weights, in their places, and the settings.
+    """A hash of everything that determines a fit: the rows, their order and weights, and the settings.
 
-    It does not depend on where the rows live, how they are cut into blocks, or how many threads read them.
+    It does not depend on where the rows are stored, how they are cut into blocks, or the number of threads.
     """
     digest = hashlib.sha256()
     given = problem.given
@@ -54,7 +53,7 @@ def _hash_of_rows(rows: Rows) -> np.ndarray:
     keys = np.arange(rows.p, dtype=np.uint64)
     _mix(keys)
     centre = rows.centre
-    rows.recentre(np.zeros(rows.p))  # the mean depends on the blocks by rounding, the values do not
+    rows.recentre(np.zeros(rows.p))  # the rounding of the mean depends on the blocks
     try:
         return rows.fold(hash_rows, rows.states(), keys)
     finally:
@@ -63,7 +62,7 @@ def _hash_of_rows(rows: Rows) -> np.ndarray:
 
 @kernel(reads=("first",))
 def hash_rows(block: Block, state: BlockState, keys: np.ndarray) -> np.ndarray:
-    """What the block's rows add to the hash, as an array of one word: sums of arrays wrap round without a warning."""
+    """The block's contribution to the hash, as an array of one word, because array sums overflow without a warning."""
     total = np.zeros(1, np.uint64)
     step = max(1, _HASH_ELEMENTS // len(keys))
     for position, tile in block.tiles():
@@ -89,7 +88,7 @@ def _mix(words: np.ndarray) -> None:
 
 
 class Store:
-    """Fits under a folder, by key. With folder None nothing is kept."""
+    """Fits in a folder, by key. With folder None nothing is stored."""
 
     def __init__(self, folder: str | os.PathLike | None, mark: str):
         self.folder = None if folder is None else Path(folder)
@@ -102,7 +101,7 @@ class Store:
         return self.folder / f"fit-{hashlib.sha256((self.mark + key).encode()).hexdigest()[:24]}.npz"
 
     def get(self, key: str, family: Family) -> tuple[Fit | None, dict] | None:
-        """The fit of that family (None for a failed one) and its record, or None if it is not there."""
+        """The stored fit (None for a failed one) and its record, or None if there is none."""
         if self.folder is None or not (path := self._path(key)).exists():
             return None
         try:
@@ -115,13 +114,13 @@ class Store:
             if sorted(arrays) != meta["arrays"]:
                 raise ValueError("its arrays are not those that were written")
             return (_unpack(family, arrays, meta["fit"]) if meta["fit"] else None), meta["record"]
-        except Exception as error:  # a damaged file can make a parser raise anything
+        except Exception as error:  # a damaged file can raise any error in a parser
             reason = str(error) or type(error).__name__
             warnings.warn(f"checkpoint {path} cannot be used ({reason}); the fit is computed again", stacklevel=2)
             return None
 
     def put(self, key: str, fit: Fit | None, record: dict) -> None:
-        """Write a fit and its record; a reader never sees half of it."""
+        """Write a fit and its record atomically."""
         if self.folder is None:
             return
         arrays, meta = _pack(fit) if fit is not None else ({}, None)
@@ -144,7 +143,7 @@ def _pack(fit: Fit) -> tuple[dict[str, np.ndarray], dict]:
 
 
 def _unpack(family: Family, arrays: dict[str, np.ndarray], meta: dict) -> Fit:
-    # JSON has no tuples: what was one in a record is one again
+    # JSON has no tuples: convert lists back
     history = [{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()} for record in meta["history"]]
     solution, stop = family.unpack(arrays, meta["solution"]), Stop.parse(meta["stop"])
     return Fit(solution, [], meta["log_likelihood"], meta["entropy"], history, stop)

@@ -1,9 +1,8 @@
-"""Several runs on the same rows, side by side: each pass over the rows serves them all.
+"""Several runs on the same rows, in lockstep: each pass over the rows serves all of them.
 
-Every run asks for its passes and its small algebra (`Run.steps`); those of one kind are done together: a pass as one
-product with more columns, one reading of a file, one round trip to a cluster, and the algebra as stacks of small
-matrices. What a run gets does not depend on the others but for rounding. In a
-race of starts, those that have met another's partition or have fallen behind are dropped on the way.
+Passes of the same kind are done together, as one product with more columns, one reading of a file or one round trip to
+a cluster. The result of a run does not depend on the others except for rounding. In a race of starts, runs that have
+reached the same partition as another run or have fallen behind are stopped early.
 """
 
 from __future__ import annotations
@@ -16,27 +15,27 @@ from typing import Any
 import numpy as np
 
 from ..._utils.agreement import adjusted_rand
-from ..data.e_step import Algebra, Pass
+from ..data.e_step import Pass
+from ..data.kernels import expect
 from ..data.problem import Problem
 from .family import Family
-from .loop import Fit, Run
-from .stopping import Stop, StopKind
+from .loop import Fit, Run, Stop, StopKind
 
 __all__ = ["NUMERICAL_ERRORS", "can_share", "run_together", "shares_of"]
 
-# What a fit may fail with that says nothing about the next start.
+# Errors of one start that other starts need not have.
 NUMERICAL_ERRORS = (FloatingPointError, np.linalg.LinAlgError)
-# The race is looked at after this many iterations, and every so many from there on.
+# Iterations before runs are compared for the first time, and between comparisons.
 _FIRST_LOOK, _LOOK_EVERY = 10, 5
-# Of the starts of a race, the most likely half goes on after 15 iterations, a third after 20 and a quarter after 25,
-# but at least three. Random starts rest on plateaus for ten or twenty iterations, and who leads after ten says little:
-# the rank correlation with the end was -0.2 to 0.7 then, 0.3 to 0.8 after 15, 0.5 to 0.97 after 20. In 30 races of
-# twenty starts (ten tables, three seeds) this rule did 11.5 of 20 starts' iterations and kept the winner in 23, the
-# second or third in the others. It was chosen on 15 of them; on the other 15 the winner was kept in 12. Keeping a third
-# after ten iterations kept it in 17 of 30, and the eighth at worst.
+# Of the starts of a race, the most likely half continues after 15 iterations, a third after 20 and a quarter after 25,
+# but at least three. Random starts stay on plateaus for ten or twenty iterations, and the order after ten predicts
+# little: its rank correlation with the final order was -0.2 to 0.7, against 0.3 to 0.8 after 15 and 0.5 to 0.97 after
+# 20. In 30 races of twenty starts (ten tables, three seeds) this rule needed the iterations of 11.5 starts and kept the
+# winner in 23, the second or third in the others. It was chosen on 15 of them; on the other 15 the winner was kept in
+# 12. Keeping a third after ten iterations kept it in 17 of 30, and the eighth at worst.
 _GO_ON, _LEAST_STARTS = {15: 1 / 2, 20: 1 / 3, 25: 1 / 4}, 3
-# Runs whose partitions agree by this (adjusted Rand index) and whose likelihoods differ by less than this many nats are
-# one run from there on.
+# Runs whose partitions agree by more than this (adjusted Rand index) and whose log-likelihoods differ by less than this
+# are duplicates.
 _SAME_PARTITION, _SAME_LIKELIHOOD = 0.999, 0.01
 
 
@@ -46,37 +45,31 @@ def can_share(problem: Problem, family: Family) -> bool:
 
 
 def shares_of(problem: Problem, n_clusters: int, n_runs: int) -> int:
-    """How many runs go side by side, so that what they keep per row stays within what the engine has room for."""
-    per_run = 8 * problem.rows.n * (3 * n_clusters + 3)  # posteriors, where rows are placed, and both for a moment
+    """How many runs can share passes, so that what they keep per row fits the memory for states."""
+    per_run = 8 * problem.rows.n * (3 * n_clusters + 3)  # posteriors, placed rows, and temporary copies of both
     return int(max(1, min(n_runs, problem.rows.room_for_states // per_run)))
 
 
 @dataclass
 class _Entry:
-    """One run in the race: what it asks for, or how it ended."""
+    """A run with the pass it waits for, or its result."""
 
     run: Run
-    steps: Generator[Pass | Algebra, Any, Fit]
-    wanted: Pass | Algebra | None = None
+    steps: Generator[Pass, Any, Fit]
+    wanted: Pass | None = None
     ended: Fit | Exception | None = None
 
-    @property
-    def kind(self) -> Any:
-        """What can be done together: a kernel, or the name of a piece of algebra."""
-        wanted = self.wanted
-        return wanted.kernel if isinstance(wanted, Pass) else None if wanted is None else wanted.name
-
     def send(self, found: Any) -> None:
-        """Give the run what it asked for; it asks for the next thing, or ends."""
+        """Send the run the result of its pass; it yields the next one, or ends."""
         try:
-            self.wanted = self.steps.throw(found) if isinstance(found, Exception) else self.steps.send(found)
+            self.wanted = self.steps.send(found)
         except StopIteration as stopped:
             self.wanted, self.ended = None, stopped.value
         except NUMERICAL_ERRORS as error:
             self.wanted, self.ended = None, error
 
     def drop(self, why: StopKind) -> None:
-        """Take the run out of the race, with its last iterate."""
+        """Stop the run at its last iterate."""
         self.steps.close()
         fit = self.run.recent[-1]
         fit.stop = Stop(why)
@@ -88,10 +81,10 @@ class _Entry:
 
 
 def run_together(runs: Sequence[Run], *, races: Sequence[Any] | None = None) -> list[Fit | Exception]:
-    """The fit of each run, or the numerical error that it ended with.
+    """The fit of each run, or the numerical error that ended it.
 
-    `races` names the race of each run. Of a race only the most likely fit is wanted: starts that have met another's
-    partition, or that most others are ahead of, are given up.
+    `races` gives the race of each run. Only the most likely fit of a race matters, so runs that duplicate another or
+    are behind most others are stopped early.
     """
     entries = [_Entry(run, run.steps()) for run in runs]
     by_race: dict[Any, list[_Entry]] = {}
@@ -103,10 +96,13 @@ def run_together(runs: Sequence[Run], *, races: Sequence[Any] | None = None) -> 
         for entry in entries:
             entry.send(None)
         while active := [entry for entry in entries if entry.wanted is not None]:
-            # runs that have just refilled a group may be one pass behind: what can be done together goes in turn
-            same = [entry for entry in active if entry.kind == active[0].kind]
-            for entry, found in zip(same, _done_together(rows, same), strict=True):
-                entry.send(found)
+            # runs that have refilled a group may be one pass behind the others, so kernels can differ
+            kernel = active[0].wanted.kernel  # type: ignore[union-attr]
+            same = [entry for entry in active if entry.wanted.kernel is kernel]  # type: ignore[union-attr]
+            args = [(entry.wanted.argument,) for entry in same]  # type: ignore[union-attr]
+            found = rows.fold_several(kernel, [entry.run.states for entry in same], args)
+            for entry, result in zip(same, found, strict=True):
+                entry.send(result)
             for race in running:
                 race.look(rows)
     return [entry.ended for entry in entries]  # type: ignore[misc]
@@ -114,53 +110,33 @@ def run_together(runs: Sequence[Run], *, races: Sequence[Any] | None = None) -> 
 
 @dataclass
 class _Race:
-    """Runs of which only the most likely one is wanted."""
+    """Runs of which only the most likely one is kept."""
 
     entries: list[_Entry]
     next_look: int = _FIRST_LOOK
 
     def look(self, rows) -> None:
-        """Drop those that have met or fallen behind, when all have done as many iterations as the next look asks."""
+        """Drop duplicates and runs that are behind, once all have done the iterations of the next comparison."""
         going = [entry for entry in self.entries if entry.wanted is not None]
         if min((len(entry.run.history) for entry in going), default=0) < self.next_look:
             return
-        _thin_out(rows, self.entries)
+        _drop_duplicates(rows, self.entries)
         if share := _GO_ON.get(self.next_look):
             _drop_behind(self.entries, max(_LEAST_STARTS, math.ceil(share * len(self.entries))))
         self.next_look += _LOOK_EVERY
 
 
-def _done_together(rows, entries: list[_Entry]) -> list[Any]:
-    """What these runs, which ask for the same kind of thing, asked for; a numerical error in place of its result."""
-    wanted = [entry.wanted for entry in entries]
-    if isinstance(wanted[0], Pass):
-        states, args = [entry.run.states for entry in entries], [(one.argument,) for one in wanted]  # type: ignore[union-attr]
-        return rows.fold_several(wanted[0].kernel, states, args)
-    steps, pieces = [one.step for one in wanted], [one.args for one in wanted]  # type: ignore[union-attr]
-    if len(steps) > 1 and len({type(step) for step in steps}) == 1:
-        found = type(steps[0]).several(wanted[0].name, steps, pieces)  # type: ignore[union-attr]
-        if found is not None:
-            return found
-    return [_result_or_error(entry) for entry in entries]
-
-
-def _result_or_error(entry: _Entry) -> Any:
-    try:
-        return entry.wanted.alone(entry.run.problem.rows, entry.run.states)  # type: ignore[union-attr]
-    except NUMERICAL_ERRORS as error:
-        return error
-
-
 def _ready(entries: list[_Entry]) -> list[_Entry]:
-    """Runs after an E-step and before the next F-step, most likely first: those in between have no posteriors.
+    """Runs between an E-step and the next M-step, whose states hold posteriors; most likely first.
 
-    Among equals the first one leads: rounding must not decide.
+    Likelihoods are rounded so that ties are broken by the order of the runs.
     """
-    return sorted((e for e in entries if e.kind == "place"), key=lambda e: -float(f"{e.log_likelihood:.9e}"))
+    between = (e for e in entries if e.wanted is not None and e.wanted.kernel is not expect)
+    return sorted(between, key=lambda e: -float(f"{e.log_likelihood:.9e}"))
 
 
-def _thin_out(rows, entries: list[_Entry]) -> None:
-    """Drop runs that have met another's partition."""
+def _drop_duplicates(rows, entries: list[_Entry]) -> None:
+    """Drop runs that have reached the same partition as a more likely one."""
     kept: list[tuple[_Entry, np.ndarray]] = []
     for entry in _ready(entries):
         labels = rows.gather(entry.run.states, "labels")
@@ -172,7 +148,7 @@ def _thin_out(rows, entries: list[_Entry]) -> None:
 
 
 def _drop_behind(entries: list[_Entry], most: int) -> None:
-    """Drop runs that at least `most` others, running or done, are ahead of."""
+    """Drop runs that at least `most` others, running or finished, are ahead of."""
     values = [e.log_likelihood for e in entries if e.wanted is not None]
     done = [e.ended for e in entries if isinstance(e.ended, Fit)]
     values += [fit.log_likelihood for fit in done if fit.whole and not fit.given_up]

@@ -1,17 +1,17 @@
-"""A family of mixtures as the loop sees it: the seam between what is fitted and how it is fitted.
+"""The interface of a family of mixtures.
 
-The loop, the starts, the engines (memory, file, Dask), the search, `predict` and the files know nothing of a mixture
-but what stands here. With T the posteriors (n x K) and Y the rows less their centre, one iteration is
+The loop, the starts, the engines (memory, file, Dask), the search, `predict` and the files use a mixture only through
+this interface. With T the posteriors (n x K) and Y the rows less their centre, one iteration is
 
     sums                                   n_k and T'Y, from the start or from the last E-step
-    placing  = step.place(sums)            how rows are placed next (for the DLM: the F-step, axes and means)
-    moments  = fold(placing.kernel)        rows are placed; statistics that merge with + come back
+    placing  = step.place(sums)            how rows are transformed next (for the DLM: the F-step, axes and means)
+    moments  = fold(placing.kernel)        the statistics of the transformed rows, merged with +
     solution = step.update(...)            the M-step: parameters from the sums and the moments
     sums     = fold(expect, density)       log joint densities, posteriors, likelihood, and T'Y again
 
-Two passes over the rows. `placing` and `density` are frozen and small: they are what travels to the blocks. A placing
-that needs nothing of the rows but products has a `matrix` (c x r) and `finish(products, state)`, so that several fits
-can share one product per block.
+This takes two passes over the rows. `placing` and `density` are frozen and small, because they are sent to the blocks.
+A placing that needs only products with the rows has a `matrix` (c x r) and `finish(products, state)`, so that several
+fits can share one product per block.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ __all__ = ["Density", "Family", "Phase", "Placing", "Solution", "Step"]
 
 
 class Placing(Sized, ABC):
-    """How rows are placed: what each row keeps for the E-step, and the statistics that the M-step needs of it."""
+    """How rows are transformed: what is kept per row for the E-step, and the statistics that the M-step needs."""
 
-    # The kernel of the pass: `kernels.measure` where moments need only what was placed, `kernels.measure_rows` where
-    # they need the rows themselves.
+    # The kernel of the pass: `kernels.measure` if the moments need only `state.placed`, `kernels.measure_rows` if they
+    # need the rows themselves.
     kernel: ClassVar[Callable]
-    metric: Any = None  # of the noise, where squared norms are taken in one: see `noise_metric`
+    metric: Any = None  # of the noise, if it has factors: see `noise_metric`
 
     @abstractmethod
     def place(self, block: Block, state: BlockState) -> None:
-        """Set `state.placed` (c x m) from the block's rows; None where the density looks at the rows themselves."""
+        """Set `state.placed` (c x m) from the block's rows, or None if the density uses the rows themselves."""
 
     @abstractmethod
     def moments(self, block: Block | None, state: BlockState) -> Any:
-        """Weighted statistics per group of the block's rows, which merge with +, from `state.posteriors`."""
+        """Weighted statistics per group of the block's rows, from `state.posteriors`; they must support +."""
 
 
 class Density(Sized, ABC):
     """The parameters, as the E-step needs them."""
 
     proportions: np.ndarray  # (K,)
-    needs_rows = False  # whether `log_joint` looks at the rows and not only at what was placed
+    needs_rows = False  # whether `log_joint` uses the rows and not only `state.placed`
 
     @abstractmethod
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
-        """out[k, i] = log pi_k f_k(y_i), a new array, less what `log_common` says."""
+        """out[k, i] = log pi_k f_k(y_i) - log_common[i], as a new array."""
 
     def log_common(self, state: BlockState) -> np.ndarray | float | None:
-        """out[i]: the part of log f_k(y_i) that is the same for every group, so that it cannot touch the posteriors.
+        """out[i]: the part of log f_k(y_i) that is the same for every group and does not affect the posteriors.
 
-        A number, where it is the same for every row.
+        A number if it is the same for every row.
         """
         return None
 
 
 class Solution(ABC):
-    """One iterate: where rows are placed and how dense they lie there. What a fit, a file and an estimator keep."""
+    """One iterate, which fits, files and estimators keep: the transformation of the rows and their density."""
 
     placing: Placing
     density: Density
     separation = float("nan")  # Fisher's criterion, for families that have one
 
     def record(self) -> dict[str, Any]:
-        """What the history says of this iterate beyond its likelihood."""
+        """Entries of the history for this iterate, besides its likelihood."""
         return {}
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Solution(ABC):
 
 
 class Step(ABC):
-    """The steps of one run, with what they remember from one iteration to the next."""
+    """The steps of one run, with their state from one iteration to the next."""
 
     @abstractmethod
     def place(self, sums) -> Placing:
@@ -99,17 +99,12 @@ class Step(ABC):
     def update(self, sums, placing: Any, moments: Any) -> Solution:
         """The M-step."""
 
-    @classmethod
-    def several(cls, name: str, steps: list, args: list[tuple]) -> list | None:
-        """`place` or `update` (the name) of several runs' steps at once, each with its args; None: one by one."""
-        return None
-
     def leap(self, solution: Any) -> Solution | None:
-        """A solution ahead of the iterates, to be taken if it is more likely; None: none is proposed now."""
+        """An extrapolation of the iterates, which is used if it is more likely; None for no proposal."""
         return None
 
-    def landed(self, solution: Any) -> None:  # noqa: B027 (most steps remember nothing)
-        """The leap was taken: the next step goes on from there."""
+    def landed(self, solution: Any) -> None:  # noqa: B027 (optional)
+        """The extrapolation was accepted: continue from there."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +119,15 @@ class Family(ABC):
     """Which mixture: everything but the data, the starts and the stopping rule."""
 
     n_clusters: int
-    monotone: ClassVar[bool] = False  # whether the likelihood never falls: where it stands still, the run is done
+    monotone: ClassVar[bool] = False  # whether the likelihood never decreases, so that a run that stalls has converged
 
     @property
     def rounds(self) -> int:
-        """How often at most a run is adapted to the partition that the last one led to."""
+        """How many times at most a run is repeated with the family adapted to the partition of the last run."""
         return 1
 
     def prepared(self, problem: Problem) -> Problem:
-        """The problem in the coordinates that the family works in: its own, unless it needs the variables."""
+        """The problem in the coordinates that the family needs."""
         return problem
 
     @abstractmethod
@@ -140,7 +135,7 @@ class Family(ABC):
         """The steps of a fresh run on a prepared data set."""
 
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, Family]:
-        """What the partition in the states asks for, where the family lets it: another ridge, fewer axes."""
+        """The problem and family adapted to the partition in the states: another ridge, fewer axes."""
         return problem, self
 
     @abstractmethod
@@ -152,5 +147,5 @@ class Family(ABC):
         """The solution of a checkpoint."""
 
     def phases(self) -> tuple[Phase, ...]:
-        """What is iterated in turn: every start goes through the first phase, the best of them through the others."""
+        """The phases of a fit: every start goes through the first, only the best through the others."""
         return (Phase("", self),)

@@ -1,30 +1,118 @@
-"""The loop of any family: place, update, expect until the stopping rule holds. Two passes over the rows each time."""
+"""The loop of any family: place, update, expect until a stopping rule holds. Each iteration passes over the rows twice.
+
+A run stops by Aitken's estimate of the final log-likelihood or by the change of Fisher's criterion (`STOPPING`). One
+that cycles or reaches `max_iter` returns the most likely of its last iterates, unless its rule stands alone.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from ..._utils.register import Register
 from ..._utils.wording import group_name
-from ..data.e_step import Algebra, Pass
+from ..data.e_step import Pass
 from ..data.kernels import Expectation, GroupSums, expect, split_group
 from ..data.problem import Problem
 from .family import Family, Solution
-from .stopping import STOPPING, Stop, StopKind
 
-__all__ = ["Fit", "Run", "Settings", "restore", "run"]
+__all__ = ["STOPPING", "AitkenStop", "FisherStop", "Fit", "Run", "Settings", "Stop", "StopKind", "restore", "run"]
 
-# A group with less than one observation (up to rounding of its posteriors) has collapsed.
+# A group with a total weight of less than one observation (up to rounding of its posteriors) has collapsed.
 _LEAST_OBSERVATIONS = 0.999
 # The F-step maximises eq. (6), not the likelihood, and on some data (satimage; iris with `svd` axes) the iterates end
-# in a cycle of 2 to 10 iterations. Two windows of this length, the second no better than the first, are taken as one.
+# in a cycle of 2 to 10 iterations. It is detected by two windows of this length, the second no better than the first.
 _WINDOW = 20
-# What a leap's E-step needs of a state.
+# The attributes of a state that the E-step of an extrapolated solution needs.
 _STATE = ("weights", "first", "squared_norms", "log_prior")
+
+
+class AitkenStop:
+    """Stop when two successive Aitken estimates of the limit of the log-likelihood (per observation) agree.
+
+    With a = (l2 - l1) / (l1 - l0), the limit of a geometric sequence is l1 + (l2 - l1) / (1 - a). The likelihood of
+    Fisher-EM is not monotone. If a is not in [0, 1) the sequence is not geometric and the last value is used instead.
+    """
+
+    def __init__(self, tol: float):
+        self.tol = tol
+        self.values: list[float] = []
+        self.limit = math.nan
+
+    def __call__(self, mean_log_likelihood: float, fisher: float) -> bool:
+        self.values.append(mean_log_likelihood)
+        if len(self.values) < 3:
+            return False
+        l0, l1, l2 = self.values[-3:]
+        last = self.limit
+        change, before = l2 - l1, l1 - l0
+        a = change / before if before else math.inf
+        self.limit = l1 + change / (1 - a) if change and 0 <= a < 1 else l2
+        return abs(self.limit - last) < self.tol  # False while `last` is nan
+
+
+class AitkenAlone(AitkenStop):
+    """Aitken's rule and no other: cycles are not looked for, and `max_iter` returns the last iterate."""
+
+    alone = True
+
+
+class FisherStop:
+    """Stop when the criterion of eq. (6), which is between 0 and K - 1, changes by less than `tol`."""
+
+    def __init__(self, tol: float):
+        self.tol = tol
+        self.last = math.nan
+
+    def __call__(self, mean_log_likelihood: float, fisher: float) -> bool:
+        change, self.last = abs(fisher - self.last), fisher
+        return change < self.tol
+
+
+# tol -> a rule, called once per iteration with the log-likelihood per observation and Fisher's criterion.
+STOPPING: Register[Callable[[float], Callable[[float, float], bool]]] = Register(
+    "stopping rule", {"aitken": AitkenStop, "fisher": FisherStop, "aitken-alone": AitkenAlone}
+)
+
+
+class StopKind(Enum):
+    """How a run ended."""
+
+    RUNNING = ""
+    CONVERGED = "converged"
+    CYCLE = "cycle"
+    MAX_ITER = "max_iter"
+    COLLAPSED = "collapsed"
+    JOINED = "joined"  # another start had reached the same partition
+    BEHIND = "behind"  # most of the other starts were more likely
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a run ended: the kind, and the rule that was met or the groups that were lost."""
+
+    kind: StopKind
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """The text of `stop_reason_`: the rule's name, "cycle", "max_iter" or "collapsed (group 2)"."""
+        if self.kind is StopKind.CONVERGED:
+            return self.detail
+        return self.kind.value + (f" ({self.detail})" if self.detail else "")
+
+    @classmethod
+    def parse(cls, text: str) -> Stop:
+        """The inverse of `str`, for checkpoints."""
+        word, _, rest = text.partition(" (")
+        if word in {kind.value for kind in (StopKind.CYCLE, StopKind.MAX_ITER, StopKind.COLLAPSED)}:
+            return cls(StopKind(word), rest.removesuffix(")"))
+        return cls(StopKind.CONVERGED, text)
 
 
 @dataclass(frozen=True)
@@ -41,7 +129,7 @@ class Fit:
     """The result of one run."""
 
     solution: Any  # the family's `Solution`
-    states: Any  # as the engine keeps them; [] when they were given up
+    states: Any  # as the engine keeps them; [] if they were discarded
     log_likelihood: float
     entropy: float
     history: list[dict]
@@ -49,7 +137,7 @@ class Fit:
 
     @property
     def n_iter(self) -> int:
-        """Iterations that were done."""
+        """The number of iterations."""
         return len(self.history)
 
     @property
@@ -59,7 +147,7 @@ class Fit:
 
     @property
     def given_up(self) -> bool:
-        """Whether another start had met the same partition, or most of them were more likely."""
+        """Whether the run was stopped because it duplicated another start or most of them were more likely."""
         return self.stop.kind in (StopKind.JOINED, StopKind.BEHIND)
 
     @property
@@ -67,19 +155,26 @@ class Fit:
         """Whether every group has rows."""
         return self.stop.kind is not StopKind.COLLAPSED
 
+    def record(self) -> dict:
+        """A row of `starts_`."""
+        return {
+            "log_likelihood": self.log_likelihood, "n_iter": self.n_iter, "converged": self.converged,
+            "stop_reason": str(self.stop),
+        }  # fmt: skip
+
 
 def run(problem: Problem, states: Any, family: Family, settings: Settings, *, phase: str = "") -> Fit:
-    """Iterate from the posteriors in `states` (which are overwritten)."""
+    """Iterate from the posteriors in `states`, which are overwritten."""
     with problem.rows.threads():
         return Run(problem, states, family, settings, phase).until_stopped()
 
 
 @dataclass
 class Run:
-    """One run: its inputs, the present sums and the last iterates.
+    """One run: its inputs and the last iterates.
 
-    `steps` asks for the passes over the rows and for the small algebra of each iteration instead of doing them, so that
-    several runs can share both; `until_stopped` does them for this run alone.
+    `steps` yields the passes over the rows that each iteration needs, so that several runs can share them;
+    `until_stopped` does them for this run alone.
     """
 
     problem: Problem
@@ -96,16 +191,17 @@ class Run:
         self.passes = self.problem.e_step.begin(self.problem)
 
     def until_stopped(self) -> Fit:
-        """Do everything that is asked for."""
+        """Run to the end, one pass after the other."""
         steps, found = self.steps(), None
         try:
             while True:
-                found = steps.send(found).alone(self.problem.rows, self.states)
+                wanted = steps.send(found)
+                found = self.problem.rows.fold(wanted.kernel, self.states, wanted.argument)
         except StopIteration as stopped:
             return stopped.value
 
-    def steps(self) -> Generator[Pass | Algebra, Any, Fit]:
-        """Iterate until the stopping rule holds; yields what is to be done, is sent the result, and returns the fit."""
+    def steps(self) -> Generator[Pass, Any, Fit]:
+        """Iterate until the stopping rule holds; yields passes, is sent their results, and returns the fit."""
         step = self.family.begin(self.problem)
         met: Callable[[float, float], bool] = STOPPING[self.settings.stopping](self.settings.tol)
         sums: GroupSums | Expectation = self.problem.group_sums(self.states)
@@ -117,18 +213,19 @@ class Run:
                 sums = self._refill(int(emptied[0]), sums)
                 continue
             fit, sums = yield from self._iterate(step, sums)
-            if met(fit.log_likelihood / self.problem.weight, fit.solution.separation):
+            converged = met(fit.log_likelihood / self.problem.weight, fit.solution.separation)
+            alone = getattr(met, "alone", False)
+            cycles = not alone and _cycles(self.history, self.settings.tol * self.problem.weight)
+            if converged or (cycles and self.family.monotone):
                 fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
                 return fit
-            if _cycles(self.history, self.settings.tol * self.problem.weight):
-                if self.family.monotone:
-                    fit.stop = Stop(StopKind.CONVERGED, self.settings.stopping)
-                    return fit
-                return self._best_of_recent(StopKind.CYCLE)
-            if len(self.history) >= self.settings.max_iter:
-                return self._best_of_recent(StopKind.MAX_ITER)
+            if alone and len(self.history) >= self.settings.max_iter:
+                fit.stop = Stop(StopKind.MAX_ITER)
+                return fit
+            if cycles or len(self.history) >= self.settings.max_iter:
+                return self._best_of_recent(StopKind.CYCLE if cycles else StopKind.MAX_ITER)
 
-    def _iterate(self, step, sums) -> Generator[Pass | Algebra, Any, tuple[Fit, Expectation]]:
+    def _iterate(self, step, sums) -> Generator[Pass, Any, tuple[Fit, Expectation]]:
         """One iteration, with its record."""
         solution, after, record_of_prior = yield from self.passes.iterate(step, self.states, sums)
         solution, after = self._leapt(step, solution, after)
@@ -150,7 +247,7 @@ class Run:
         return fit, after
 
     def _leapt(self, step, solution: Solution, after: Expectation) -> tuple[Solution, Expectation]:
-        """Where the step proposes a leap ahead that is more likely, that one in place of the iterate."""
+        """Replace the iterate by the step's extrapolation, if it proposes one that is more likely."""
         leap = step.leap(solution)
         if leap is None:
             return solution, after
@@ -164,7 +261,7 @@ class Run:
         return leap, tried
 
     def _refill(self, target: int, sums) -> GroupSums:
-        """An emptied group takes half of the largest one."""
+        """Give an empty group half of the largest one."""
         source = int(np.argmax(sums.weights))
         direction, threshold = self.recent[-1].solution.halves(source)
         self.event = f"{group_name(target)} had emptied: refilled with half of {group_name(source)}"
@@ -178,11 +275,11 @@ class Run:
             raise FloatingPointError(f"the start leaves {names} with fewer than two observations")
         fit = self.recent[-1]
         fit.stop = Stop(StopKind.COLLAPSED, names)
-        # a refill has changed the posteriors since: those of the parameters are wanted
+        # a refill has changed the posteriors: recompute those of the parameters
         return restore(self.problem, fit) if self.event else fit
 
     def _best_of_recent(self, why: StopKind) -> Fit:
-        """Without convergence the last iterate is arbitrary: go back to the most likely one of the last window."""
+        """Without convergence the last iterate is arbitrary, so return the most likely one of the last window."""
         fit = max(self.recent, key=lambda f: f.log_likelihood)
         fit.stop = Stop(why)
         return fit if fit is self.recent[-1] else restore(self.problem, fit)
@@ -197,7 +294,7 @@ def _cycles(history: list[dict], tol: float) -> bool:
 
 
 def restore(problem: Problem, fit: Fit) -> Fit:
-    """The fit with the states of its own posteriors, recomputed from its parameters."""
+    """The fit with states of its own posteriors, recomputed from its parameters."""
     states = problem.fresh_states()
     problem.e_step.restore(problem, states, fit.solution)
     return replace(fit, states=states)

@@ -1,4 +1,4 @@
-"""From a prepared data set and a specification to one fit: starts, then the phases of the family."""
+"""From a prepared data set and a specification to one fit: the starts, then the phases of the family."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ...rows.in_memory import ArrayRows
+from ...rows.base import ArrayRows
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
 from ..data.sampling import two_samples
@@ -17,21 +17,20 @@ from ..starts import metrics as metric_starts  # noqa: F401 (fills the register 
 from ..starts.partitions import STARTS, is_large, sample_centres
 from .concurrent_runs import NUMERICAL_ERRORS, can_share, run_together, shares_of
 from .family import Family, Phase
-from .loop import Fit, Run, Settings, restore, run
-from .stopping import StopKind
+from .loop import Fit, Run, Settings, StopKind, restore, run
 
 __all__ = [
-    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "fit", "fit_from",
-    "fits_from", "is_better", "joined", "run_adapted", "side_by_side", "starting_points",
+    "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "failed_record", "fit",
+    "fit_from", "fits_from", "is_better", "joined", "no_fit", "run_adapted", "side_by_side", "starting_points",
 ]  # fmt: skip
 
-# Likelihoods that differ by less than this share are equal: rounding must not decide which start is kept, nor thereby
-# how the groups are numbered.
+# Likelihoods that differ by less than this share are ties, broken by the order of the starts, so that rounding affects
+# neither the choice of the start nor the numbering of the groups.
 _ROUNDING = 1e-12
 
 
 class FitError(ValueError):
-    """No start led to a fit; the message lists why."""
+    """No start led to a fit; the message lists the reasons."""
 
 
 F = TypeVar("F", bound=Family)
@@ -39,7 +38,7 @@ F = TypeVar("F", bound=Family)
 
 @dataclass(frozen=True)
 class Specification(Generic[F]):
-    """Everything that determines a fit but the data."""
+    """Everything that determines a fit except the data."""
 
     family: F
     settings: Settings
@@ -55,7 +54,7 @@ class Specification(Generic[F]):
 
 
 def starting_points(problem: Problem, spec: Specification) -> list[Any]:
-    """Labels, posteriors, rules or a fit to start from."""
+    """The starting points: labels, posteriors, rules or a fit."""
     if not isinstance(spec.init, str):
         return [spec.init]
     rng = check_random_state(spec.random_state)
@@ -66,10 +65,10 @@ def starting_points(problem: Problem, spec: Specification) -> list[Any]:
 
 
 def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomState) -> Any:
-    """Large data: k-means starts and Fisher-EM from each on a sample, the choice by the likelihood of another sample.
+    """The start for large data: a fit to a sample from one of several k-means starts.
 
-    The start is the chosen fit, which the loop goes on from on all rows. Where no candidate led to a fit, it is the
-    best k-means partition.
+    It is chosen by the likelihood of a second sample, and the loop continues from it on all rows. If no candidate leads
+    to a fit, the start is the best k-means partition.
     """
     sample, other = two_samples(problem, rng)
     candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
@@ -97,7 +96,7 @@ def _adapted(family: Family, problem: Problem, states: Any) -> tuple[Problem, An
 
 
 def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
-    """The log-likelihood of rows that the fit has not seen (less the centre that its means are relative to)."""
+    """The log-likelihood of other rows, relative to the centre of the fit's means."""
     rows = ArrayRows(Y)
     return evaluate(rows, rows.states(), fit.solution, ()).log_likelihood
 
@@ -111,7 +110,7 @@ def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
 def continue_from(
     problem: Problem, start: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
 ) -> Fit:
-    """One phase from a starting point or from a fit's posteriors, whose history goes on."""
+    """One phase from a starting point or from a fit, whose history is continued."""
     before = start.history if isinstance(start, Fit) else []
     fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, refused)
     fit.history = joined(before, fit.history)
@@ -119,17 +118,17 @@ def continue_from(
 
 
 def joined(before: list[dict], after: list[dict]) -> list[dict]:
-    """Two histories as one."""
+    """Concatenate two histories."""
     return before + [{**record, "iteration": record["iteration"] + len(before)} for record in after]
 
 
 def run_adapted(
     problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
 ) -> Fit:
-    """Iterate a phase from the posteriors in the states, with what they ask the family for.
+    """Run a phase from the posteriors in the states, with the family adapted to them.
 
-    A family that has more rounds (the metric of its noise comes from a partition) is adapted again to what the last
-    one led to, while that is more likely and not refused.
+    A family with more rounds (whose noise metric depends on a partition) is adapted again to the result of each round,
+    as long as the likelihood increases and `refused` does not reject the fit.
     """
     settings, family = spec.settings, phase.family
     fit = run(*_adapted(family, problem, states), settings, phase=phase.name)
@@ -155,23 +154,23 @@ def run_adapted(
 
 
 def is_better(one: Fit, other: Fit | None) -> bool:
-    """More likely, by more than rounding; a fit that lost a group is kept only if there is nothing else."""
+    """Whether a fit is more likely by more than rounding. A fit without empty groups is always better than one with."""
     if other is None or one.whole != other.whole:
         return other is None or one.whole
     return one.log_likelihood > other.log_likelihood + _ROUNDING * abs(other.log_likelihood)
 
 
 def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
-    """The most likely of the fits of one phase from the starts, and a record of each start."""
+    """The most likely fit of one phase over the starts, and a record of each start."""
     return _best(fits_from(problem, list(starts), spec, phase), spec)
 
 
 def best_of_each(
     problem: Problem, starts: list, wanted: list[tuple[Specification, Phase]]
 ) -> list[tuple[Fit, list[dict]] | FitError]:
-    """`best_of` for several specifications from the same starts, side by side: for rows that are costly to read.
+    """`best_of` for several specifications from the same starts, with shared passes, for rows that are slow to read.
 
-    All have the same number of groups. One that finds no fit has its error in place of it.
+    All have the same number of groups. A specification without a fit gets its error instead.
     """
     if len(wanted) < 2 or not all(can_share(problem, phase.family) for _, phase in wanted):
         return [_best_or_error(fits_from(problem, starts, spec, phase), spec) for spec, phase in wanted]
@@ -182,7 +181,7 @@ def best_of_each(
     found = []
     for some, (spec, phase) in zip(tried, wanted, strict=True):
         own, fits = fits[: len(some)], fits[len(some) :]
-        # only where none of these led to a fit, other starts or those that fell behind are asked
+        # if none of these led to a fit, try the other starts and those that fell behind
         again = len(starts) > 1 and not any(isinstance(fit, Fit) and fit.whole and not fit.given_up for fit in own)
         found.append(_best_or_error(fits_from(problem, starts, spec, phase) if again else iter(own), spec))
     return found
@@ -200,31 +199,34 @@ def _best(fits: Iterator[Fit | Exception], spec: Specification) -> tuple[Fit, li
     records: list[dict] = []
     for fit in fits:
         if isinstance(fit, Exception):
-            records.append({"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(fit)})
+            records.append(failed_record(fit))
             continue
-        records.append(
-            {
-                "log_likelihood": fit.log_likelihood,
-                "n_iter": fit.n_iter,
-                "converged": fit.converged,
-                "stop_reason": str(fit.stop),
-            }
-        )
+        records.append(fit.record())
         if not fit.given_up and is_better(fit, best):
             best = fit
         if spec.first_start and fit.whole:
             break
     if best is None:
-        reasons = "; ".join(sorted({r["stop_reason"] for r in records}))
-        raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+        raise no_fit(records)
     return best, records
 
 
-def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
-    """A fit or a numerical error for each start, in their order: side by side where they can share passes.
+def failed_record(error: Exception) -> dict:
+    """The record of a start that ended with an error."""
+    return {"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": str(error)}
 
-    Only the most likely of them is wanted: one that met another's partition or fell behind has been given up. Where
-    nothing else led to a fit, those that fell behind are gone through after all and come last.
+
+def no_fit(records: list[dict]) -> FitError:
+    """The error for starts none of which led to a fit."""
+    reasons = "; ".join(sorted({record["stop_reason"] for record in records}))
+    return FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+
+
+def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase) -> Iterator[Fit | Exception]:
+    """A fit or a numerical error for each start, in order, with shared passes if possible.
+
+    Runs that duplicate another or fall behind are stopped early, because only the most likely fit is needed. If no
+    other run leads to a fit, those that fell behind are run to the end and come last.
     """
     if spec.first_start or len(starts) < 2 or not can_share(problem, phase.family):
         for start in starts:
@@ -245,10 +247,10 @@ def fits_from(problem: Problem, starts: list, spec: Specification, phase: Phase)
 
 
 def side_by_side(problem: Problem, cells: list, *, races: Sequence[Any] | None = None) -> Iterator[Fit | Exception]:
-    """The fits of several (start, specification, phase) that share their passes, or their numerical errors.
+    """The fits of several (start, specification, phase) with shared passes, or their numerical errors.
 
-    All have the same number of groups, and families that can share (`can_share`). `races` names the race of each cell:
-    of a race only the most likely fit is wanted.
+    All have the same number of groups, and families that can share passes (`can_share`). `races` gives the race of each
+    cell; only the most likely fit of a race is needed.
     """
     size = shares_of(problem, cells[0][1].n_clusters, len(cells))
     for first in range(0, len(cells), size):
@@ -283,7 +285,7 @@ def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
 
 
 def fit_from(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
-    """The best fit over given starts: all of them go through the first phase, the best one through the others."""
+    """The best fit over given starts: all go through the first phase, only the best through the others."""
     first, *others = spec.family.phases()
     best, records = best_of(problem, starts, spec, first)
     for phase in others:

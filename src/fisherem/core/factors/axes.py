@@ -1,7 +1,7 @@
-"""Leading axes of the groups' covariances, with which mixtures of factor models begin; and the variables they need.
+"""Leading axes of the groups' covariances, from which mixtures of factor models start.
 
-On few variables the covariances are summed and decomposed. On many they are met by their products with q + 8 random
-directions (Halko, Martinsson & Tropp 2011), in three passes over the rows; nothing is p x p.
+With few variables the covariances are computed and decomposed. With many only their products with q + 8 random
+directions are (Halko, Martinsson & Tropp 2011), in three passes over the rows and without a p x p matrix.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = [
     "symmetric", "total_axes",
 ]  # fmt: skip
 
-# Up to here the groups' covariances are summed. Their K p^2 numbers a row cost more than K q p from about twice as many
-# on, and the eigenvectors that they allow save hundreds of iterations.
+# Up to this number of variables the groups' covariances are computed. K p^2 operations per row cost more than K q p
+# from about twice as many variables on, but their eigenvectors save hundreds of iterations.
 FEW_VARIABLES = 64
-# Random directions beyond those that are wanted, and passes that turn them towards the leading ones.
+# Additional random directions, and passes of subspace iteration.
 _MORE, _TURNS = 8, 2
-# Variances below this share of the total one are rounding.
+# Variances below this share of the total variance are rounding errors.
 _ROUNDING = 1e-12
-# The covariance of all rows is at hand: a turn costs no pass.
+# Subspace iterations for the covariance of all rows, which need no pass.
 _TOTAL_TURNS = 8
 
 
 def in_variables(problem: Problem) -> Problem:
-    """The same problem with rows of p variables, where it was prepared with coordinates in their row space."""
+    """The same problem with rows of p variables instead of coordinates in their row space."""
     if problem.rows is problem.given:
         return problem
     rows = problem.given
@@ -43,14 +43,14 @@ def in_variables(problem: Problem) -> Problem:
 
 
 def column_variances(problem: Problem) -> np.ndarray:
-    """Variances (p) of the columns; a constant one counts as an average column, so that it has a unit."""
+    """Variances (p) of the columns; constant columns get the mean variance, so that all have a unit."""
     variances = np.asarray(problem.scatter.variances(), float)
     return np.where(problem.constant | (variances <= 0), variances[~problem.constant].mean(), variances)
 
 
 @dataclass(frozen=True)
 class GroupMoments:
-    """Weights (K), means (K x p) and variances (K x p) of the groups in the states; on few variables covariances."""
+    """Weights (K), means (K x p) and variances (K x p) of the groups; covariances if there are few variables."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -64,7 +64,7 @@ class GroupMoments:
 
 
 def group_moments(problem: Problem, states: Any) -> GroupMoments | None:
-    """Moments of the groups that the posteriors in the states make; None where a group has no rows."""
+    """Moments of the groups of the posteriors in the states; None if a group is empty."""
     sums = problem.group_sums(states)
     if (sums.weights <= 0).any():
         return None
@@ -109,7 +109,7 @@ def leading(
     else:
         values, vectors = _random_axes(problem, states, moments, c, unit, pooled)
     K = len(shares)
-    # a group of few distinct rows has fewer axes: what rounding makes of the others must not be where a fit begins
+    # a group of few distinct rows has fewer axes: set the eigenvalues of the others, which are rounding errors, to 0
     values = np.broadcast_to(values, (K, c))
     values = np.where(values > _ROUNDING * totals[:, None], values, 0.0)
     return Leading(values, np.broadcast_to(vectors, (K, problem.p, c)), totals)
@@ -130,7 +130,7 @@ def _random_axes(problem: Problem, states: Any, moments: GroupMoments, c: int, u
 
 
 def _leading_of(times: Callable[[np.ndarray], np.ndarray], K: int, p: int, c: int, turns: int):
-    """(values (K x c), vectors (K x p x c)) of K matrices that are known by their products with a basis."""
+    """(values (K x c), vectors (K x p x c)) of K matrices given by their products with a basis."""
     start = np.random.default_rng(0).normal(size=(p, min(p, c + _MORE)))
     basis = np.broadcast_to(start, (K, *start.shape))
     for _ in range(turns):

@@ -1,8 +1,8 @@
 """Mixtures in a common factor space: y = ybar + A u + e with u | k ~ N(xi_k, Omega_k) and a diagonal noise D.
 
 MCFA: any loadings A, any Omega_k, any diagonal D (Baek, McLachlan & Flack 2010). MCUFSA: orthonormal A, diagonal
-Omega_k, spherical D (Yoshida et al. 2004). Groups differ in the factor space only, so that a row is met by q products,
-x = A' D^-1 y, and by its norm y' D^-1 y, the same for every group. With G = A' D^-1 A, Omega_k = L_k L_k' and
+Omega_k, spherical D (Yoshida et al. 2004). Groups differ in the factor space only, so each row needs q products,
+x = A' D^-1 y, and its norm y' D^-1 y, which is the same for every group. With G = A' D^-1 A, Omega_k = L_k L_k' and
 M_k = I + L_k' G L_k (q x q),
 
     E[u | y, k] = xi_k + V_k (x - G xi_k),   V_k = L_k M_k^-1 L_k' = cov(u | y, k),   log|Sigma_k| = log|D| + log|M_k|
@@ -41,7 +41,7 @@ class LatentFactors(Density):
 
     @classmethod
     def of(cls, proportions, loadings, noises, latent_means, roots, overall) -> LatentFactors:
-        """With everything that rows are multiplied with computed once."""
+        """Compute the matrices that rows are multiplied with."""
         scaled = loadings.T / noises
         gram = scaled @ loadings
         gram = (gram + gram.T) / 2
@@ -56,10 +56,6 @@ class LatentFactors(Density):
             proportions, loadings, noises, latent_means, roots, overall, np.concatenate([scaled, pulled[None]]), gram,
             half.transpose(0, 2, 1) @ half, constants, float(common),
         )  # fmt: skip
-
-    def with_loadings(self, loadings: np.ndarray) -> LatentFactors:
-        """The same with other loadings."""
-        return LatentFactors.of(self.proportions, loadings, self.noises, self.latent_means, self.roots, self.overall)
 
     def projected(self, tile: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(x = A' D^-1 (y - ybar) (q x m), y' D^-1 ybar (m)) of rows (m x p)."""

@@ -1,4 +1,4 @@
-"""MCFA and MCUFSA as a family: ECM for a mixture in a common factor space, whose likelihood never falls.
+"""MCFA and MCUFSA as a family: ECM for a mixture in a common factor space, whose likelihood never decreases.
 
 With m_k and C_k the means and covariances of the groups for given posteriors, B = A' D^-1 and G = B A = R R', one step
 
@@ -7,7 +7,7 @@ With m_k and C_k the means and covariances of the groups for given posteriors, B
     A        = (sum y E[u]') (sum E[uu'])^-1                EM with the factors u missing; for MCUFSA the polar factor
     D        = diag of the mean of E[(y - A u)(y - A u)']   tied and raised to its floor
 
-needs C_k B' (p x q) of the rows. EM for xi_k and Omega_k too would need several times as many steps.
+needs only C_k B' (p x q) from the rows. Plain EM for xi_k and Omega_k would need several times as many steps.
 """
 
 from __future__ import annotations
@@ -17,38 +17,31 @@ from typing import Any
 
 import numpy as np
 
-from ...model.factors import Latent, Structure
-from ...solvers.procrustes import nearest_orthonormal
+from ...model.factors import Latent
+from ...solvers.small import nearest_orthonormal
 from ..data.problem import Problem
-from ..engine.family import Family, Solution, Step
-from ..engine.squarem import LARGEST_LOG, Leaps
-from .axes import FEW_VARIABLES, GroupMoments, column_variances, group_moments, in_variables, symmetric, total_axes
+from .axes import GroupMoments, column_variances, group_moments, symmetric, total_axes
+from .base import FactorModelFamily, FactorModelSolution, FactorModelStep
 from .common_axes import LatentFactors
 from .moments import AroundMeans, GroupProducts, group_products
-from .steps import Bounds
 
 __all__ = ["LatentFactorFamily", "LatentFactorSolution", "LatentFactorStep"]
 
-# On few variables further steps for the same posteriors cost less than a pass: as many as a pass is worth.
+# With few variables, steps per pass: further steps for the same posteriors cost less than a pass.
 _INNER_STEPS = 4
-# Added to E[uu'], as a share of its trace: a factor that no group uses has none.
+# Added to E[uu'], as a share of its trace, which is singular if no group uses a factor.
 _JITTER = 1e-12
-# A noise made smaller: far enough to be on the other side of a plateau.
+# The factor by which a noise is reduced, large enough to leave a plateau.
 _NUDGE = 3.0
 
 
 @dataclass(frozen=True)
-class LatentFactorSolution(Solution):
+class LatentFactorSolution(FactorModelSolution):
     """The parameters of one iterate."""
 
     density: LatentFactors
     n_floored: int = 0
-
-    @property
-    def placing(self) -> AroundMeans:  # type: ignore[override]
-        """Nothing is placed: the density looks at the rows."""
-        means = self.means
-        return AroundMeans(means, np.zeros((len(means), 0, means.shape[1])))
+    parts = ("proportions", "loadings", "noises", "latent_means", "roots", "overall")
 
     @property
     def each(self) -> np.ndarray:
@@ -61,56 +54,32 @@ class LatentFactorSolution(Solution):
         """ybar + A xi_k (K x p), relative to the centre."""
         return self.density.overall + self.density.latent_means @ self.density.loadings.T
 
-    def record(self) -> dict[str, Any]:
-        """Noises that were raised to their floor."""
-        return {"n_floored": self.n_floored}
-
     def halves(self, group: int) -> tuple[np.ndarray, float]:
-        """Across the group's longest direction in the factor space, at its mean."""
+        """A cut across the group's longest direction in the factor space, at its mean."""
         spread = self.density.loadings @ self.density.roots[group]
         direction = np.linalg.svd(spread, full_matrices=False)[0][:, 0]
         return direction, float(direction @ self.means[group])
 
     def moved(self, by: np.ndarray) -> LatentFactorSolution:
-        """The overall mean moved."""
-        d = self.density
-        parts = (d.proportions, d.loadings, d.noises, d.latent_means, d.roots, d.overall + by)
-        return replace(self, density=LatentFactors.of(*parts))
-
-    def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The parameters as arrays."""
-        names = ("proportions", "loadings", "noises", "latent_means", "roots", "overall")
-        return {name: getattr(self.density, name) for name in names}, {"n_floored": self.n_floored}
+        """The solution with its overall mean moved."""
+        return replace(self, density=self.changed(overall=self.density.overall + by))
 
 
 @dataclass(frozen=True)
-class LatentFactorFamily(Family):
+class LatentFactorFamily(FactorModelFamily):
     """MCFA or MCUFSA with q factors."""
 
-    n_clusters: int
     n_factors: int
-    structure: Structure
-    variance_floor: float  # of a noise, relative to the variance of its variable
-    variant: int = 0  # other first loadings for the same partition
-    initial: LatentFactors | None = None  # for the partition that a run starts from
+    initial: LatentFactors | None = None
 
-    monotone = True
-    # Maxima that random starts lead to are often better: the factors need not be what separates the groups of k-means.
+    # Random starts often lead to better maxima, as the factors need not separate the groups of k-means.
     wanders = True
 
-    def prepared(self, problem: Problem) -> Problem:
-        """Rows of the variables themselves: a diagonal noise is diagonal there only."""
-        return in_variables(problem)
-
-    def bounds(self, problem: Problem) -> Bounds:
-        """The least noises of the variables of a problem."""
-        return Bounds(self.variance_floor * column_variances(problem), ~problem.constant)
-
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, LatentFactorFamily]:
-        """First parameters for the partition in the states: principal axes of all rows, in a variant random ones."""
+        """Initial parameters for the partition in the states: principal axes, or random ones in a variant."""
         moments = group_moments(problem, states)
         if moments is None:
-            return problem, self  # the loop says which group has no rows
+            return problem, self  # the loop reports the empty group
         loadings, noises = self._first_loadings(problem)
         inverse = np.linalg.pinv(loadings)
         covariances = _of_scores(problem, states, moments, inverse)
@@ -127,7 +96,7 @@ class LatentFactorFamily(Family):
         return problem, replace(self, initial=initial)
 
     def _first_loadings(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-        """(loadings (p x q), noises (p)), in the unit of the variables or of their mean where noise is spherical."""
+        """(loadings (p x q), noises (p)), in units of the variables, or of their mean if the noise is spherical."""
         p, q, spherical = problem.p, self.n_factors, self.structure.noise.spherical
         variances = column_variances(problem)
         if spherical:
@@ -143,14 +112,14 @@ class LatentFactorFamily(Family):
         return (vectors if spherical else unit[:, None] * vectors), noises
 
     def continuing(self, solution: LatentFactorSolution) -> LatentFactorFamily:
-        """The family that goes on from a solution."""
+        """The family that continues from a solution."""
         return replace(self, initial=solution.density)
 
     def nudged(self, solution: LatentFactorSolution, most: int) -> list[LatentFactorFamily]:
-        """Families that begin with one of the smallest noises made smaller still, at most so many.
+        """At most `most` families that start with one of the smallest noises reduced.
 
-        The likelihood has plateaus on the way to a maximum with a variable of hardly any noise: iris stands at -360.35
-        for a thousand iterations before it goes on to -360.07.
+        The likelihood has plateaus on the way to a maximum where a variable has almost no noise: on iris it stays at
+        -360.35 for a thousand iterations before it increases to -360.07.
         """
         d = solution.density
         if self.structure.noise.spherical:
@@ -159,22 +128,17 @@ class LatentFactorFamily(Family):
         found = []
         for j in np.argsort(left)[:most]:
             noises = np.where(np.arange(len(left)) == j, d.noises / _NUDGE, d.noises)
-            parts = (d.proportions, d.loadings, noises, d.latent_means, d.roots, d.overall)
-            found.append(replace(self, initial=LatentFactors.of(*parts)))
+            found.append(replace(self, initial=solution.changed(noises=noises)))
         return found
 
     def begin(self, problem: Problem) -> LatentFactorStep:
         """Steps from the first parameters."""
         return LatentFactorStep(self, problem)
 
-    def n_parameters(self, solution: Any, p: int) -> int:
-        """Free parameters of the structure."""
-        return self.structure.n_parameters(self.n_clusters, p, self.n_factors)
-
     def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> LatentFactorSolution:
         """The solution from the arrays of `LatentFactorSolution.pack`."""
-        names = ("proportions", "loadings", "noises", "latent_means", "roots", "overall")
-        return LatentFactorSolution(LatentFactors.of(*(arrays[name] for name in names)), values["n_floored"])
+        density = LatentFactors.of(*(arrays[name] for name in LatentFactorSolution.parts))
+        return LatentFactorSolution(density, values["n_floored"])
 
 
 def _of_scores(problem: Problem, states: Any, moments: GroupMoments, inverse: np.ndarray) -> np.ndarray:
@@ -185,39 +149,17 @@ def _of_scores(problem: Problem, states: Any, moments: GroupMoments, inverse: np
 
 
 def _roots(covariances: np.ndarray) -> np.ndarray:
-    """L_k with L_k L_k' = Omega_k, also where it is singular."""
+    """L_k with L_k L_k' = Omega_k, which may be singular."""
     values, vectors = np.linalg.eigh(covariances)
     return vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
 
 
-def _as_vector(density: LatentFactors) -> np.ndarray:
-    """Everything that the steps change, in coordinates without bounds where that is simple."""
-    omega = density.roots @ density.roots.transpose(0, 2, 1)
-    parts = (np.log(density.proportions), density.loadings, np.log(density.noises), density.latent_means, omega)
-    return np.concatenate([part.ravel() for part in parts])
-
-
-def _of_vector(vector: np.ndarray, like: LatentFactors, floor: np.ndarray) -> LatentFactors:
-    """The density of a vector, with covariances that are none brought to the nearest that is one."""
-    shapes = [like.proportions.shape, like.loadings.shape, like.noises.shape, like.latent_means.shape, like.roots.shape]
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    logs, loadings, log_noises, xi, omega = (
-        part.reshape(shape) for part, shape in zip(np.split(vector, ends), shapes, strict=True)
-    )
-    shares = np.exp(logs - np.logaddexp.reduce(logs))
-    noises = np.maximum(np.exp(np.minimum(log_noises, LARGEST_LOG)), floor)
-    return LatentFactors.of(shares, loadings, noises, xi, _roots(symmetric(omega)), like.overall)
-
-
-class LatentFactorStep(Step):
+class LatentFactorStep(FactorModelStep):
     """M-steps of one run."""
 
     def __init__(self, family: LatentFactorFamily, problem: Problem):
-        self.structure, self.bounds = family.structure, family.bounds(problem)
+        super().__init__(family, problem)
         self.variances = np.asarray(problem.scatter.variances(), float)
-        self.few, self.leaps = problem.p <= FEW_VARIABLES, Leaps()
-        assert family.initial is not None, "adapt the family to a partition first"
-        self.present = family.initial
 
     def place(self, sums) -> AroundMeans:
         """Means from the sums, and what the rows are multiplied with."""
@@ -228,7 +170,7 @@ class LatentFactorStep(Step):
         return AroundMeans(means, np.broadcast_to(B, (len(means), *B.shape)))
 
     def update(self, sums, placing: AroundMeans, moments: GroupProducts) -> LatentFactorSolution:
-        """The M-step; on few variables several, from the groups' covariances."""
+        """The M-step; several of them with few variables, from the groups' covariances."""
         weights, means, present = sums.weights, placing.means, self.present
         along = moments.along(weights, means)
         shares, offsets = weights / weights.sum(), means - present.overall
@@ -241,7 +183,7 @@ class LatentFactorStep(Step):
         else:
             found = self.step(shares, offsets, along, present.loadings, present.noises)
         self.present = LatentFactors.of(shares, *found, present.overall)
-        return LatentFactorSolution(self.present, int((self.present.noises <= self._floor()).sum()))
+        return LatentFactorSolution(self.present, self._at_floor(self.present))
 
     def step(
         self, shares: np.ndarray, offsets: np.ndarray, along: np.ndarray, loadings: np.ndarray, noises: np.ndarray
@@ -263,7 +205,7 @@ class LatentFactorStep(Step):
         else:
             loadings = np.linalg.solve(total + _JITTER * np.trace(total) * np.eye(len(total)), cross).T
         left = self.variances + ((loadings @ total) * loadings - 2 * loadings * cross.T).sum(axis=1)
-        return loadings, np.maximum(self._tied(left), self._floor()), xi, roots
+        return loadings, np.maximum(self._tied(left), self.floor), xi, roots
 
     def _latent(
         self, G: np.ndarray, scores: np.ndarray, spread: np.ndarray
@@ -284,27 +226,26 @@ class LatentFactorStep(Step):
         roots = axes * np.sqrt(beyond)[:, None, :]
         return xi, roots, (axes * (beyond / np.maximum(values, 1))[:, None, :]) @ axes.transpose(0, 2, 1)
 
+    def vector(self, density: LatentFactors) -> tuple[np.ndarray, ...]:
+        """Log proportions, loadings, log noises, and means and covariances of the factors."""
+        omega = density.roots @ density.roots.transpose(0, 2, 1)
+        return np.log(density.proportions), density.loadings, np.log(density.noises), density.latent_means, omega
+
+    def density(self, parts: list[np.ndarray], like: LatentFactors) -> LatentFactors:
+        """The density with these coordinates; matrices that are no covariances are replaced by the nearest ones."""
+        logs, loadings, log_noises, xi, omega = parts
+        if self.structure.latent is Latent.DIAGONAL:
+            loadings = nearest_orthonormal(loadings)
+        roots = _roots(symmetric(omega))
+        return LatentFactors.of(self.shares(logs), loadings, self.noises(log_noises), xi, roots, like.overall)
+
     def leap(self, solution: LatentFactorSolution) -> LatentFactorSolution | None:
-        """Loadings, log noises, means and covariances of the factors, extrapolated."""
-        ahead = self.leaps.after(_as_vector(solution.density))
-        if ahead is None:
-            return None
-        try:
-            density = _of_vector(ahead, solution.density, self._floor())
-            if self.structure.latent is Latent.DIAGONAL:
-                density = density.with_loadings(nearest_orthonormal(density.loadings))
-        except np.linalg.LinAlgError:
-            return None
-        return LatentFactorSolution(density, int((density.noises <= self._floor()).sum()))
+        """All parameters extrapolated, with the number of noises at their floor."""
+        ahead = super().leap(solution)
+        return None if ahead is None else replace(ahead, n_floored=self._at_floor(ahead.density))
 
-    def landed(self, solution: LatentFactorSolution) -> None:
-        """Go on from the leap."""
-        self.present = solution.density
-        self.leaps.landed(_as_vector(solution.density))
-
-    def _floor(self) -> np.ndarray:
-        floor = self.bounds.floor
-        return np.full(len(floor), floor.mean()) if self.structure.noise.spherical else floor
+    def _at_floor(self, density: LatentFactors) -> int:
+        return int((density.noises <= self.floor).sum())
 
     def _tied(self, left: np.ndarray) -> np.ndarray:
         return np.full(len(left), left[self.bounds.varies].mean()) if self.structure.noise.spherical else left

@@ -4,7 +4,7 @@ With M_k = I + L_k' Psi_k^-1 L_k (q x q), Woodbury's identity gives
 
     (y - m)' Sigma^-1 (y - m) = (y - m)' Psi^-1 (y - m) - |M^-1/2 L' Psi^-1 (y - m)|^2,   log|Sigma| = log|Psi| + log|M|
 
-so that each row needs K (q + 1) products and K of its squares.
+so each row needs K (q + 1) products and K weighted sums of squares.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FactorDensity(Density):
 
     @classmethod
     def of(cls, proportions, means, loadings, noises) -> FactorDensity:
-        """With everything that rows are multiplied with computed once."""
+        """Compute the matrices that rows are multiplied with."""
         K, p, q = loadings.shape
         scaled = loadings.transpose(0, 2, 1) / noises[:, None, :]
         factors = np.linalg.cholesky(np.eye(q) + scaled @ loadings)
@@ -83,13 +83,13 @@ class FactorDensity(Density):
         offsets = np.einsum("kqp,kp->kq", betas, self.means)[:, :, None]
         out = np.empty((q, len(block)))
         for position, tile in block.tiles():
-            each = (betas.reshape(K * q, p) @ tile.T).reshape(K, q, -1) - offsets
+            each = (betas.reshape(K * q, p) @ tile.T).reshape(K, q, len(tile)) - offsets
             out[:, position] = np.einsum("kqm,km->qm", each, posteriors[:, position])
         return out
 
 
 @kernel(reads=("posteriors",), writes=("placed",))
 def factor_scores(block: Block, state: BlockState, density) -> Nothing:
-    """The factors that the density expects of the rows (q x m), over all groups."""
+    """The expected factors of the rows (q x m), averaged over the groups."""
     state.placed = density.scores(block, state.posteriors)
     return Nothing()

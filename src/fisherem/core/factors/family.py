@@ -1,7 +1,7 @@
-"""Mixtures of factor models as a family: own means, covariances L_k L_k' + Psi_k tied as a structure says.
+"""Mixtures of factor models as a family: own means, covariances L_k L_k' + Psi_k constrained by a structure.
 
-Every iteration takes the M-step for the last posteriors (means exactly, loadings and noises by one step that never
-lowers the likelihood) and the E-step: a generalised EM whose likelihood never falls.
+Every iteration has an M-step (means exactly, loadings and noises by one step that never lowers the likelihood) and an
+E-step, so it is a generalised EM algorithm whose likelihood never decreases.
 """
 
 from __future__ import annotations
@@ -11,55 +11,39 @@ from typing import Any
 
 import numpy as np
 
-from ...model.factors import Structure
 from ..data.problem import Problem
-from ..engine.family import Family, Solution, Step
-from ..engine.squarem import LARGEST_LOG, Leaps
-from .axes import FEW_VARIABLES, GroupMoments, column_variances, group_moments, in_variables, leading, symmetric
+from .axes import GroupMoments, group_moments, leading, symmetric
+from .base import FactorModelFamily, FactorModelSolution, FactorModelStep
 from .density import FactorDensity, regressions
 from .moments import AroundMeans, GroupProducts
 from .steps import Bounds, Factors, em_step, exact_step, newton_steps, settled_noises
 
 __all__ = ["FactorFamily", "FactorSolution", "FactorStep"]
 
-# On few variables further steps for the same posteriors cost less than a pass: as many as a pass is worth.
+# With few variables, steps per pass: further steps for the same posteriors cost less than a pass.
 _INNER_STEPS = 3
-# Steps of the first M-step of MFA, which begins far from its maximum.
+# Steps of the first M-step of MFA, which starts far from its maximum.
 _FIRST_STEPS = 6
 # Cattell's scree test as in HDDC: the last drop of the eigenvalues that is at least this share of the largest one.
 _SCREE = 0.2
-# Dimensions that the scree test looks at.
+# The number of dimensions in the scree test.
 _MOST_OWN_FACTORS = 20
 
 
 @dataclass(frozen=True)
-class FactorFamily(Family):
-    """One structure with q factors; `n_factors` None lets each group have its own number, by the scree test."""
+class FactorFamily(FactorModelFamily):
+    """One structure with q factors; with `n_factors` None each group has its own number, by the scree test."""
 
-    n_clusters: int
-    n_factors: int | None
-    structure: Structure
-    variance_floor: float  # of a noise, relative to the variance of its variable
-    variant: int = 0  # other first loadings for the same partition
-    initial: Factors | None = None  # for the partition that a run starts from
-    each: np.ndarray | None = None  # factors of the groups (K), where they differ
+    initial: Factors | None = None
+    each: np.ndarray | None = None  # factors of the groups (K), if they differ
 
-    monotone = True
     wanders = False  # k-means starts lead to the best maxima
 
-    def prepared(self, problem: Problem) -> Problem:
-        """Rows of the variables themselves: a diagonal noise is diagonal there only."""
-        return in_variables(problem)
-
-    def bounds(self, problem: Problem) -> Bounds:
-        """The least noises of the variables of a problem."""
-        return Bounds(self.variance_floor * column_variances(problem), ~problem.constant)
-
     def adapt(self, problem: Problem, states: Any) -> tuple[Problem, FactorFamily]:
-        """First loadings and noises for the partition in the states, and the groups' own numbers of factors."""
+        """Initial loadings and noises for the partition in the states, and the groups' own numbers of factors."""
         moments = group_moments(problem, states)
         if moments is None:
-            return problem, self  # the loop says which group has no rows
+            return problem, self  # the loop reports the empty group
         bounds, family = self.bounds(problem), self
         if self.n_factors is None:
             family = replace(self, each=_own_numbers(problem, states, moments))
@@ -84,7 +68,7 @@ class FactorFamily(Family):
 
     @property
     def by_newton(self) -> bool:
-        """Whether covariances let the M-step be one in the noises: own loadings and noises, both free."""
+        """Whether the M-step can be a Newton step in the noises: own, unconstrained loadings and noises."""
         noise, loadings = self.structure.noise, self.structure.loadings
         assert loadings is not None
         free = noise.usual and loadings.free and not (loadings.common or noise.common or noise.spherical)
@@ -92,13 +76,13 @@ class FactorFamily(Family):
 
     @property
     def by_axes(self) -> bool:
-        """Whether covariances let the M-step be solved by their eigenvectors."""
+        """Whether eigenvectors of the covariances solve the M-step."""
         loadings = self.structure.loadings
         assert loadings is not None
         return loadings.variances is not None and self.structure.noise.usual and not self.structure.noise.common
 
     def _from_axes(self, problem: Problem, states: Any, moments: GroupMoments, bounds: Bounds) -> Factors:
-        """Principal axes in the unit of the variables, or of their mean where the noise is spherical."""
+        """Principal axes in units of the variables, or of their mean if the noise is spherical."""
         structure, q, p = self.structure, self.most, problem.p
         assert structure.loadings is not None
         unit = np.sqrt(bounds.floor / self.variance_floor)
@@ -121,26 +105,22 @@ class FactorFamily(Family):
         return Factors(loadings, settled_noises(structure, left, moments.proportions, bounds))
 
     def continuing(self, solution: FactorSolution) -> FactorFamily:
-        """The family that goes on from a solution."""
+        """The family that continues from a solution."""
         density = solution.density
         each = None if self.n_factors is not None else solution.each
         return replace(self, initial=Factors(density.loadings, density.noises), each=each)
 
     def nudged(self, solution: FactorSolution, most: int) -> list[FactorFamily]:
-        """None: other first loadings find what there is."""
+        """No families: other initial loadings are enough."""
         return []
 
     def begin(self, problem: Problem) -> FactorStep:
         """Steps from the first loadings."""
         return FactorStep(self, problem)
 
-    def n_parameters(self, solution: Any, p: int) -> int:
-        """Free parameters of the structure."""
-        return self.structure.n_parameters(self.n_clusters, p, solution.each)
-
     def unpack(self, arrays: dict[str, np.ndarray], values: dict[str, Any]) -> FactorSolution:
         """The solution from the arrays of `FactorSolution.pack`."""
-        density = FactorDensity.of(*(arrays[name] for name in ("proportions", "means", "loadings", "noises")))
+        density = FactorDensity.of(*(arrays[name] for name in FactorSolution.parts))
         return FactorSolution(density, arrays["each"], values["n_floored"])
 
 
@@ -155,7 +135,7 @@ def _own_numbers(problem: Problem, states: Any, moments: GroupMoments) -> np.nda
 
 
 def _first_newton(moments: GroupMoments, q: int, bounds: Bounds, variant: int) -> Factors:
-    """From half of the variances as noises; the variants begin with other shares of them."""
+    """From half of the variances as noises, or random shares of them in a variant."""
     assert moments.covariances is not None
     shape = moments.variances.shape
     shares = np.random.default_rng(variant).uniform(0.05, 0.9, size=shape) if variant else np.full(shape, 0.5)
@@ -164,25 +144,17 @@ def _first_newton(moments: GroupMoments, q: int, bounds: Bounds, variant: int) -
 
 
 @dataclass(frozen=True)
-class FactorSolution(Solution):
+class FactorSolution(FactorModelSolution):
     """The parameters of one iterate."""
 
     density: FactorDensity
     each: np.ndarray  # factors per group (K)
     n_floored: int = 0
 
-    @property
-    def placing(self) -> AroundMeans:  # type: ignore[override]
-        """Nothing is placed: the density looks at the rows."""
-        means = self.density.means
-        return AroundMeans(means, np.zeros((len(means), 0, means.shape[1])))
-
-    def record(self) -> dict[str, Any]:
-        """Noises that were raised to their floor."""
-        return {"n_floored": self.n_floored}
+    parts = ("proportions", "means", "loadings", "noises")
 
     def halves(self, group: int) -> tuple[np.ndarray, float]:
-        """Across the group's longest factor, at its mean; without factors, across its noisiest variable."""
+        """A cut across the group's longest factor, at its mean; without factors, across its noisiest variable."""
         loadings, noises = self.density.loadings[group], self.density.noises[group]
         if loadings.any():
             direction = np.linalg.svd(loadings, full_matrices=False)[0][:, 0]
@@ -191,46 +163,24 @@ class FactorSolution(Solution):
         return direction, float(direction @ self.density.means[group])
 
     def moved(self, by: np.ndarray) -> FactorSolution:
-        """The means moved."""
-        d = self.density
-        return replace(self, density=FactorDensity.of(d.proportions, d.means + by, d.loadings, d.noises))
+        """The solution with its means moved."""
+        return replace(self, density=self.changed(means=self.density.means + by))
 
     def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The parameters as arrays."""
-        d = self.density
-        arrays = {"proportions": d.proportions, "means": d.means, "loadings": d.loadings, "noises": d.noises}
-        return arrays | {"each": self.each}, {"n_floored": self.n_floored}
+        arrays, values = super().pack()
+        return arrays | {"each": self.each}, values
 
 
-def _as_vector(density: FactorDensity) -> np.ndarray:
-    """Everything that the steps change, in coordinates without bounds."""
-    parts = (np.log(density.proportions), density.means, density.loadings, np.log(density.noises))
-    return np.concatenate([part.ravel() for part in parts])
-
-
-def _of_vector(vector: np.ndarray, like: FactorDensity, floor: np.ndarray) -> FactorDensity:
-    """The density of a vector."""
-    shapes = [like.proportions.shape, like.means.shape, like.loadings.shape, like.noises.shape]
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    logs, means, loadings, log_noises = (
-        part.reshape(shape) for part, shape in zip(np.split(vector, ends), shapes, strict=True)
-    )
-    noises = np.maximum(np.exp(np.minimum(log_noises, LARGEST_LOG)), floor)
-    return FactorDensity.of(np.exp(logs - np.logaddexp.reduce(logs)), means, loadings, noises)
-
-
-class FactorStep(Step):
+class FactorStep(FactorModelStep):
     """M-steps of one run, each from the loadings and noises of the last."""
 
     def __init__(self, family: FactorFamily, problem: Problem):
-        self.family, self.few = family, problem.p <= FEW_VARIABLES
-        self.bounds = family.bounds(problem)
-        assert family.initial is not None, "adapt the family to a partition first"
-        self.present = family.initial
-        self.leaps = Leaps()
+        super().__init__(family, problem)
+        self.family = family
         assert family.structure.loadings is not None
-        solved = self.few and (family.by_axes or family.by_newton)
-        self.creeps = family.most > 0 and family.structure.loadings.free and not solved
+        solved = self.few and (family.by_axes or family.by_newton)  # the signs of solved loadings are arbitrary
+        self.extrapolates = family.most > 0 and family.structure.loadings.free and not solved
 
     def place(self, sums) -> AroundMeans:
         """Means from the sums, and what the rows are multiplied with."""
@@ -253,27 +203,19 @@ class FactorStep(Step):
         n_floored = int((self.present.noises <= self.bounds.floor).sum())
         return FactorSolution(density, self.family.numbers, n_floored)
 
-    def leap(self, solution: FactorSolution) -> FactorSolution | None:
-        """Means, loadings and log noises, extrapolated; not where a step is solved, whose signs are arbitrary."""
-        if not self.creeps:
-            return None
-        ahead = self.leaps.after(_as_vector(solution.density))
-        if ahead is None:
-            return None
-        try:
-            density = _of_vector(ahead, solution.density, self._least())
-        except np.linalg.LinAlgError:
-            return None
-        return replace(solution, density=density)
+    def vector(self, density: FactorDensity) -> tuple[np.ndarray, ...]:
+        """Log proportions, means, loadings and log noises."""
+        return np.log(density.proportions), density.means, density.loadings, np.log(density.noises)
+
+    def density(self, parts: list[np.ndarray], like: FactorDensity) -> FactorDensity:
+        """The density with these coordinates."""
+        logs, means, loadings, log_noises = parts
+        return FactorDensity.of(self.shares(logs), means, loadings, self.noises(log_noises))
 
     def landed(self, solution: FactorSolution) -> None:
-        """Go on from the leap."""
+        """Continue from the extrapolation."""
+        super().landed(solution)
         self.present = Factors(solution.density.loadings, solution.density.noises)
-        self.leaps.landed(_as_vector(solution.density))
-
-    def _least(self) -> np.ndarray:
-        floor = self.bounds.floor
-        return np.full(len(floor), floor.mean()) if self.family.structure.noise.spherical else floor
 
     def _from_covariances(self, covariances: np.ndarray, proportions: np.ndarray) -> Factors:
         family, present, bounds = self.family, self.present, self.bounds

@@ -1,8 +1,8 @@
-"""What mixtures of factor models sum over the rows: statistics per group that merge, never p x p beyond few variables.
+"""The statistics of mixtures of factor models: sums per group over the rows.
 
-With C_k the covariance of group k about its mean, one step of EM needs C_k beta_k' (p x q) and the diagonal of C_k: the
-rows' factor scores, their products with the rows, and weighted squares. On few variables C_k itself is no larger than
-that and lets a step be solved instead of iterated.
+With C_k the covariance of group k about its mean, one step of EM needs C_k beta_k' (p x q) and the diagonal of C_k,
+that is the rows' factor scores, their products with the rows, and weighted squares. With few variables C_k itself is no
+larger, and allows solving a step instead of iterating it.
 """
 
 from __future__ import annotations
@@ -13,25 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...rows.blocks import Block, BlockState, kernel
-from ..data.kernels import Mergeable, measure_rows
+from ..data.kernels import Mergeable, measure_rows, weighted_posteriors
 from ..engine.family import Placing
 
-__all__ = ["AroundMeans", "GroupProducts", "group_products", "squared", "weighted_posteriors"]
+__all__ = ["AroundMeans", "GroupProducts", "group_products", "squared"]
 
 _scratch = threading.local()
 
 
 def squared(tile: np.ndarray) -> np.ndarray:
-    """tile^2 (m x p) in memory that belongs to this thread, valid until the next call."""
+    """tile^2 (m x p) in a thread-local buffer, valid until the next call."""
     flat = getattr(_scratch, "flat", None)
     if flat is None or len(flat) < tile.size:
         flat = _scratch.flat = np.empty(tile.size)
     return np.multiply(tile, tile, out=flat[: tile.size].reshape(tile.shape))
-
-
-def weighted_posteriors(state: BlockState) -> np.ndarray:
-    """out[k, i] = w[i] t[i, k]"""
-    return state.posteriors if state.weights is None else state.posteriors * state.weights
 
 
 @dataclass
@@ -54,7 +49,7 @@ class GroupProducts(Mergeable):
 
 @dataclass(frozen=True)
 class AroundMeans(Placing):
-    """The groups' means (K x p) and what rows are multiplied with, V_k (p x c); nothing is kept per row."""
+    """The groups' means (K x p) and the directions V_k (p x c) of the products; keeps nothing per row."""
 
     kernel = measure_rows
 
@@ -68,7 +63,7 @@ class AroundMeans(Placing):
         return cls(means, np.zeros((len(means), 0, means.shape[1])), whole=True)
 
     def place(self, block: Block, state: BlockState) -> None:
-        """The density looks at the rows themselves."""
+        """No transformation: the density uses the rows themselves."""
         state.placed = None
 
     def moments(self, block: Block | None, state: BlockState) -> GroupProducts:
@@ -106,5 +101,5 @@ def products_of(block: Block, weighted: np.ndarray, placing: AroundMeans) -> Gro
 
 @kernel(reads=("weights", "posteriors"))
 def group_products(block: Block, state: BlockState, placing: AroundMeans) -> GroupProducts:
-    """The same, with the posteriors kept."""
+    """Weighted products per group; keeps the posteriors in the state."""
     return products_of(block, weighted_posteriors(state), placing)

@@ -1,7 +1,7 @@
-"""Starts for mixtures of factor models: many short runs, and the best of them to the end (Biernacki et al. 2003).
+"""Starts for mixtures of factor models: many short runs, of which the best are continued (Biernacki et al. 2003).
 
-Their likelihood has many maxima, which partitions that differ in a few rows lead to, and for one and the same partition
-other first loadings: wine27 with MFA goes from -5085 to -5172 for k-means runs that agree in 99% of the rows.
+Their likelihood has many local maxima. Which one is reached depends on the initial loadings and on small differences
+between partitions: wine27 with MFA ends between -5085 and -5172 from k-means runs that agree in 99% of the rows.
 """
 
 from __future__ import annotations
@@ -18,55 +18,56 @@ from ..data.problem import Problem
 from ..engine.loop import Fit, run
 from ..engine.multistart import (
     NUMERICAL_ERRORS,
-    FitError,
     Specification,
+    failed_record,
     fit_from,
     is_better,
     joined,
+    no_fit,
     run_adapted,
     starting_points,
-)
+)  # fmt: skip
 from ..starts.partitions import STARTS, distinct_rows, is_large, kmeans_starts, random_starts, ward_starts
 
 __all__ = ["MIXED", "fit_short_then_long", "mixed_starts", "short_runs"]
 
 MIXED = "mixed"
-# Iterations of a short run: after them the order of the candidates is mostly that of their ends. Those that have to
-# pass the best fit itself get a few more.
+# Iterations of a short run, after which the order of the candidates is mostly final. Runs that are compared with the
+# best fit get a few more.
 _SHORT, _SECOND = 7, 10
-# Short runs that go on to the end.
+# Short runs that are continued.
 _LONG = 3
-# The tolerance of runs that are compared, in that of the one that is kept.
+# The tolerance of runs that are compared, in units of the final tolerance.
 _NEAR = 100.0
-# Other loadings for the partition of the best run, and how often that may lead to a better one.
+# Other initial loadings that are tried for the partition of the best run, and the limit on such rounds.
 _OTHERS, _ROUNDS = 4, 2
-# How often at most a run that has ended goes on.
+# The limit on continuations of a converged run.
 _POLISHED = 20
 # Iterations on a sample of large data, from each of its starts.
 _ON_SAMPLE = 20
-# Partitions that agree in all rows, up to rounding.
+# Adjusted Rand index of identical partitions, up to rounding.
 _SAME = 1 - 1e-9
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A starting point and the variant of the first loadings."""
+    """A starting point and the variant of the initial loadings."""
 
     start: Any
     variant: int
 
 
 def _candidates(starts: list[Any], n_init: int) -> list[Candidate]:
-    """Every start with its principal axes, then a third as many again with other loadings, in turn."""
+    """Every start with principal axes, then a third as many again with other loadings."""
     plain = [Candidate(start, 0) for start in starts]
     more = n_init // 3
     return plain + [Candidate(starts[i % len(starts)], 1 + i) for i in range(more)]
 
 
 def mixed_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
-    """Partitions of k-means runs that differ at all, Ward's, and random ones up to `n_init`; a third at least random.
+    """Distinct partitions of k-means, Ward's, and random ones up to `n_init`, of which at least a third are random.
 
-    On large data all are k-means runs on a sample.
+    On large data all starts are k-means runs on a sample.
     """
     if is_large(problem):
         return kmeans_starts(problem, n_clusters, n_init, rng)
@@ -75,7 +76,7 @@ def mixed_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.
 
 
 def _guided_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
-    """Those of `mixed_starts` that look at the rows."""
+    """Those of `mixed_starts` that are not random."""
     most = max(1, (2 * n_init) // 3 - 1)
     rows = problem.rows
     chosen, weights, index = distinct_rows(problem.given.everything(), rows.weights)
@@ -101,7 +102,7 @@ def _varied(spec: Specification, variant: int) -> Specification:
 def short_runs(
     problem: Problem, spec: Specification, candidates: list[Candidate], iterations: int = _SHORT
 ) -> tuple[list[Fit], list[dict]]:
-    """The fits of the short runs that kept all groups, most likely first; and a record of each run."""
+    """The fits of the short runs, the best first, and a record of each run."""
     short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
     fits: list[Fit] = []
     records = []
@@ -114,35 +115,26 @@ def short_runs(
                 states = problem.start_states(start, spec.n_clusters)
             fit = run_adapted(problem, states, varied, varied.family.phases()[0])
         except NUMERICAL_ERRORS as error:
-            records.append(_record(None, str(error)))
+            records.append(failed_record(error))
             continue
-        records.append(_record(fit, str(fit.stop)))
+        records.append(fit.record())
         fits.append(fit)
     return _in_order(fits), records
 
 
 def _in_order(fits: list[Fit]) -> list[Fit]:
-    """Whole fits first, then the most likely."""
+    """Fits without empty groups first, then by likelihood."""
     return sorted(fits, key=lambda fit: (not fit.whole, -fit.log_likelihood))
 
 
-def _record(fit: Fit | None, reason: str) -> dict:
-    if fit is None:
-        return {"log_likelihood": -np.inf, "n_iter": 0, "converged": False, "stop_reason": reason}
-    return {
-        "log_likelihood": fit.log_likelihood,
-        "n_iter": fit.n_iter,
-        "converged": fit.converged,
-        "stop_reason": reason,
-    }
-
-
 def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
-    """The best fit over the specification's starts, and a record of each run: short ones first, then the long."""
+    """The best fit over the specification's starts, and a record of each run, the short ones first."""
     if is_large(problem):
         return _fit_large(problem, spec)
     if spec.n_clusters == 1:
-        spec = replace(spec, n_init=min(spec.n_init, 2), init=np.zeros(problem.rows.n, int))  # one partition only
+        spec = replace(
+            spec, n_init=min(spec.n_init, 2), init=np.zeros(problem.rows.n, int)
+        )  # there is only one partition
     rng = check_random_state(spec.random_state)
     mixed = isinstance(spec.init, str) and spec.init == MIXED
     guided = _guided_starts(problem, spec.n_clusters, spec.n_init, rng) if mixed else starting_points(problem, spec)
@@ -154,8 +146,7 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
         strangers, more = short_runs(problem, spec, [Candidate(start, 2 + i) for i, start in enumerate(others)])
         records += more
         if not fits and not strangers:
-            reasons = "; ".join(sorted({record["stop_reason"] for record in records}))
-            raise FitError(f"none of the {len(records)} starts led to a fit: {reasons}")
+            raise no_fit(records)
         if spec.family.wanders:  # type: ignore[attr-defined]
             chosen = _distinct(fits)[:_LONG] + strangers[:_LONG]
         else:
@@ -163,12 +154,12 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
         best = _longest(problem, spec, chosen, records)
         best = _with_other_loadings(problem, spec, best, records)
         best = _settled(problem, spec, best)
-        nudged = _nudged(problem, spec, best, records)  # an end that was none shows itself when it is settled
+        nudged = _nudged(problem, spec, best, records)
         return (best if nudged is best else _settled(problem, spec, nudged)), records
 
 
 def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
-    """Many values: k-means on a sample, short runs on it that the likelihood of another sample chooses between."""
+    """Large data: short runs from k-means on a sample, chosen by the likelihood of another sample."""
     if isinstance(spec.init, str) and spec.init == MIXED:
         spec = replace(spec, init="kmeans")
     settings = replace(spec.settings, tol=_NEAR * spec.settings.tol)
@@ -179,7 +170,7 @@ def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
 
 
 def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
-    """The fit after it has gone on for as long as that gains more than the tolerance: plateaus look like ends."""
+    """Continue a converged fit while it gains more than the tolerance: plateaus look like convergence."""
     for _ in range(_POLISHED):
         if not fit.converged or fit.n_iter >= spec.settings.max_iter:
             break
@@ -193,7 +184,7 @@ def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
 
 
 def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
-    """The best fit, or a better one from its partition: from other first loadings, or with one noise made smaller."""
+    """The best fit, or a better one from its partition with other initial loadings or one noise reduced."""
     for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
         candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
         fits, more = short_runs(problem, spec, candidates, _SECOND)
@@ -207,17 +198,17 @@ def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, recor
 
 
 def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
-    """The best fit, or a better one from its parameters with one noise made smaller."""
+    """The best fit, or a better one from its parameters with one noise reduced."""
     short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
     fits = []
     for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
         fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
-        records.append(_record(fits[-1], str(fits[-1].stop)))
+        records.append(fits[-1].record())
     return _better(problem, spec, best, fits, records)
 
 
 def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], records: list[dict]) -> Fit:
-    """The most likely of short runs after it has gone on, where it passes the best fit by more than last steps add."""
+    """Continue the most likely short run if it is clearly above the best fit; returns the better of both."""
     enough = best.log_likelihood + _NEAR * spec.settings.tol * problem.weight
     passed = [fit for fit in fits if is_better(fit, best) and fit.log_likelihood > enough]
     if not passed:
@@ -227,12 +218,12 @@ def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], r
 
 
 def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
-    """The best of short runs after they have gone on, near to the end: only the one that is kept goes all the way."""
+    """The best of short runs after they are continued with a loose tolerance."""
     near = replace(spec, settings=replace(spec.settings, tol=_NEAR * spec.settings.tol))
     best: Fit | None = None
     for fit in fits:
         longer = _continued(problem, near, fit)
-        records.append(_record(longer, str(longer.stop)))
+        records.append(longer.record())
         if is_better(longer, best):
             best = longer
     assert best is not None
@@ -240,7 +231,7 @@ def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: li
 
 
 def _distinct(fits: list[Fit]) -> list[Fit]:
-    """Without runs that ended in the same place as a better one."""
+    """Drop runs with the same likelihood as a better one."""
     kept: list[Fit] = []
     for fit in fits:
         if all(abs(fit.log_likelihood - other.log_likelihood) > 1e-6 * abs(other.log_likelihood) for other in kept):
@@ -249,7 +240,7 @@ def _distinct(fits: list[Fit]) -> list[Fit]:
 
 
 def _continued(problem: Problem, spec: Specification, fit: Fit) -> Fit:
-    """A short run to the end, from its own parameters."""
+    """Continue a run from its own parameters."""
     family = spec.family.continuing(fit.solution)  # type: ignore[attr-defined]
     longer = run(problem, problem.states_of(fit, "posteriors"), family, spec.settings)
     longer.history = joined(fit.history, longer.history)

@@ -3,12 +3,12 @@
 One step of EM for given posteriors, with beta_k = L_k' Sigma_k^-1, A_k = C_k beta_k' and
 theta_k = E[uu'] = I - beta_k L_k + beta_k A_k (Ghahramani & Hinton 1996; McNicholas & Murphy 2008):
 
-    loadings from A_k and theta_k, tied as the structure says; then the residual variances
-    diag(C_k - 2 L_k A_k' + L_k theta_k L_k'), tied and raised to their floor
+    loadings from A_k and theta_k, constrained by the structure; then the residual variances
+    diag(C_k - 2 L_k A_k' + L_k theta_k L_k'), constrained and raised to their floor
 
-Each never lowers the likelihood. Where C_k itself is at hand two structures have better steps: for PPCA its
-eigenvectors are the maximum (Tipping & Bishop 1999), and for MFA the likelihood is a function of Psi_k alone, as the
-best loadings for a given Psi_k are eigenvectors, which a quasi-Newton step climbs (Joreskog 1967).
+Neither lowers the likelihood. If C_k itself is known, two structures have better steps: for PPCA its eigenvectors are
+the maximum (Tipping & Bishop 1999). For MFA the best loadings for a given Psi_k are eigenvectors, so the likelihood is
+a function of Psi_k alone, which a quasi-Newton step increases (Joreskog 1967).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .density import regressions
 
 __all__ = ["Factors", "em_step", "exact_step", "newton_steps", "settled_noises"]
 
-# Steps in log Psi: a factor of 4.5 at most, and shorter by a factor of 4 where the likelihood would fall.
+# Steps in log Psi: a factor of 4.5 at most, reduced by a factor of 4 if the likelihood would decrease.
 _LONGEST, _SHORTER, _TRIES = 1.5, 4.0, 3
-# Steps below this change nothing that a likelihood shows.
+# Shorter steps do not change the likelihood.
 _SETTLED = 1e-7
-# Up to so many variables all eigenvectors cost less than the calls for the few that are needed.
+# Up to this many variables computing all eigenvectors costs less than separate calls for the leading ones.
 _SMALL_MATRIX = 16
-# Added to the approximate Hessian, whose entries lie between 0 and 1: a variable without residual has a row of zeros.
+# Added to the approximate Hessian, whose entries are in [0, 1]; a variable without residual has a row of zeros.
 _DAMPING = 1e-6
 
 
@@ -50,7 +50,7 @@ class Bounds:
 
 
 def settled_noises(structure: Structure, noises: np.ndarray, proportions: np.ndarray, bounds: Bounds) -> np.ndarray:
-    """Residual variances (K x p) tied as the structure says and not below their floor."""
+    """Residual variances (K x p) constrained by the structure and raised to their floor."""
     floor = np.broadcast_to(bounds.floor.mean(), bounds.floor.shape) if structure.noise.spherical else bounds.floor
     return np.maximum(structure.noise.tie(noises, proportions, bounds.varies), floor)
 
@@ -114,7 +114,7 @@ def _leading_pairs(matrices: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray
 def _best_loadings(covariances: np.ndarray, noises: np.ndarray, q: int):
     """(-2 log-likelihood per row and constant (K), the best loadings for these noises, their eigenvectors).
 
-    A factor that has no loadings has no eigenvector either: among directions of equal variance, rounding would choose.
+    A factor without loadings gets no eigenvector, because among directions of equal variance it would be arbitrary.
     """
     scale = np.sqrt(noises)
     scaled = covariances / (scale[:, :, None] * scale[:, None, :])
@@ -130,7 +130,8 @@ def newton_steps(covariances: np.ndarray, noises: np.ndarray, q: int, floor: np.
     """(factors, costs (K)) after quasi-Newton steps in log Psi_k from these noises; the costs never rise.
 
     The gradient is (diag Sigma_k - diag C_k) / Psi_k, and the Hessian at the maximum E * E (entry by entry) with E the
-    projection on the eigenvectors that are no factors. Variables at their floor that want to go below it are held.
+    projection on the eigenvectors that are no factors. Variables at their floor whose gradient points below it are
+    held fixed.
     """
     diagonals = np.einsum("kjj->kj", covariances)
     most = np.maximum(diagonals, floor)

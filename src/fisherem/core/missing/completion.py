@@ -1,13 +1,13 @@
-"""Tables with missing cells made ready: completed by conditional means, with the covariances that these hide.
+"""Preparation of tables with missing cells: completion by conditional means, and the conditional covariances.
 
-A completed table is what starts, k-means and the choice of a model, of factors and of variables see. Its covariance S
-is the expected one: that of the completed rows and the mean conditional covariance of their missing cells, the
-*correction*. The fit itself is *exact*: its E-step sees the observed cells alone (`gap_expectation`).
+Starts, k-means and the choice of a model, of factors and of variables use a completed table. Its covariance S is the
+expected one: that of the completed rows plus the mean conditional covariance of their missing cells, the *correction*.
+The fit itself is *exact*: its E-step uses only the observed cells (`expectation`).
 
-Completions know the groups by their posteriors alone, one group to begin with: the means of the groups are free in
-every variable, and their common covariance has factors. That is the model behind Fisher's criterion and C(K, S), so S
-and the groups' means fit together. The restrictions of the fitted model, such as a spherical noise, are not imposed on
-what is to test them: with means expected under one model and S under another, S^-1 H follows their difference.
+A completion depends on the groups only through their posteriors (a single group at first). The groups' means are free
+in every variable, and their common covariance has factors. This is the model behind Fisher's criterion and C(K, S), so
+S and the groups' means are consistent. The constraints of the fitted model, such as a spherical noise, are not imposed
+here: if the means were expected under one model and S under another, S^-1 H would follow their difference.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from .patterns import GapMixture, Patterns
 
 __all__ = ["Gaps", "Observed", "complete_first", "complete_with", "conditional_of", "filled", "mixture_of"]
 
-# The smallest number that has this share of what BIC gains is taken. More of them impute better and cluster worse: with
-# any covariance, 20% of wine27's cells came back worse than by their means.
+# The smallest number of factors with this share of the gain in BIC is chosen. With a full covariance, 20% of wine27's
+# cells were imputed worse than by column means.
 _ENOUGH = 0.9
-# Completions need no more: iterations end when the log-likelihood per row rises by less than this, or after so many.
+# Iterations stop when the log-likelihood per row increases by less than this, or after this many.
 _TOLERANCE, _MOST_ITERATIONS = 1e-2, 20
-# An alternation looks at the same partition two or three times in a row, and a dozen of them may go side by side: so
-# many completions are kept, or as many as fit 64 MB, but at least three.
+# Cached completions: an alternation needs the same partition two or three times in a row, and a dozen of them may run
+# concurrently. At most this many are kept, or as many as fit 64 MB, but at least three.
 _MOST_SEEN, _SEEN_BYTES = 32, 2**26
-# Variances below this share of the mean are rounding.
+# Variances below this share of the mean are rounding errors.
 _LEAST_REST = 1e-6
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """What a problem knows of its missing cells."""
+    """The missing cells of a problem."""
 
     observed: Observed  # the rows as they were given
     rows: GapRows  # the same relative to the problem's centre
     correction: np.ndarray  # of S: p x p, or (for n <= p) its diagonal (p)
-    seen: dict[bytes, Problem] = field(default_factory=dict, repr=False)  # completions with groups, the last few
+    seen: dict[bytes, Problem] = field(default_factory=dict, repr=False)  # recent completions with groups
 
     def __getstate__(self):
-        """Completions can be made again."""
+        """The cache is not pickled."""
         return {**self.__dict__, "seen": {}}
 
     def hidden(self, columns: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def filled(table: np.ndarray, conditional: Conditional, centre: np.ndarray, scal
 def _correction(conditional: Conditional, wide: bool) -> np.ndarray:
     """sum_i w_i Cov(y_i | observed cells) / n: p x p, or its diagonal for wide tables.
 
-    In the row space of n <= p rows the covariances of the missing cells have no place.
+    The row space of n <= p rows cannot represent the covariances of the missing cells.
     """
     basis, missing = conditional.mixture.basis, 1 - conditional.rows.patterns.observed
     cores, levels = conditional.covariance_cores()
@@ -112,11 +112,11 @@ class Observed:
     centre: np.ndarray  # p
     scales: np.ndarray  # p
     rows: GapRows  # (table - centre) / scales
-    constant: np.ndarray  # numbers of the columns whose observed cells (of rows that count) have one value
+    constant: np.ndarray  # indices of the columns with a single observed value in rows of positive weight
 
     @classmethod
     def of(cls, table: np.ndarray, weights: np.ndarray | None) -> Observed:
-        """Every column has observed cells in rows that count."""
+        """Every column must have observed cells in rows of positive weight."""
         centre, scales = _observed_moments(table, weights)
         rows = GapRows.of(Patterns.of(~np.isnan(table)), table, centre, weights)
         rows = replace(rows, values=rows.values / scales)
@@ -126,14 +126,16 @@ class Observed:
         return cls(table, weights, centre, scales, rows, constant)
 
     def by_neighbours(self) -> np.ndarray:
-        """The table with the mean of the five nearest rows in its missing cells: what knows no covariance at all.
+        """The table with missing cells imputed by the mean of the five nearest rows, without a covariance model.
 
-        Equal rows count once, so that weights and repetitions mean the same. Distances are those of the standardised
-        cells that two rows share.
+        Equal rows count once, so that weights and repetitions are equivalent. Distances use the standardised cells that
+        are observed in both rows.
         """
-        from sklearn.impute import KNNImputer  # which nobody else needs
+        from sklearn.impute import KNNImputer  # slow to import, and rarely needed
 
-        values = np.ascontiguousarray((self.table - self.centre) / self.scales) + 0.0  # no -0, whose bytes differ
+        values = (
+            np.ascontiguousarray((self.table - self.centre) / self.scales) + 0.0
+        )  # replaces -0.0, whose bytes differ from 0.0
         values[np.isnan(values)] = np.nan
         keys = values.view(f"V{values.shape[1] * values.itemsize}")[:, 0]
         _, first, index = np.unique(keys, return_index=True, return_inverse=True)
@@ -145,7 +147,7 @@ class Observed:
         return self._with_constants(np.where(np.isnan(self.table), filled * self.scales + self.centre, self.table))
 
     def completed(self, posteriors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(the table with conditional means in its missing cells, the correction of S), for given groups (K x n)."""
+        """(the table completed by conditional means, the correction of S), for given groups (K x n)."""
         wide = _is_wide(self.table, self.weights)
         conditional = _grouped(self.rows, posteriors[:, self.rows.patterns.order], wide)
         table, correction = filled(self.table, conditional, self.centre, self.scales), _correction(conditional, wide)
@@ -156,7 +158,7 @@ class Observed:
         return self._with_constants(table), correction
 
     def _with_constants(self, table: np.ndarray) -> np.ndarray:
-        """Constant columns stay constant, whatever their missing cells were filled with (in place)."""
+        """Fill the missing cells of constant columns with their constant, in place."""
         for j in self.constant:
             column = self.table[:, j]
             table[np.isnan(column), j] = np.nanmin(column if self.weights is None else column[self.weights > 0])
@@ -168,9 +170,11 @@ def complete_first(
 ) -> Problem:
     """The problem of a table (n x p) with missing cells, completed as one group. Every column has observed cells.
 
-    `options` are those of `prepare`; `rescale` divides rows whose squares would overflow or vanish, as there.
+    `options` and `rescale` are those of `prepare`.
     """
     observed = Observed.of(table, weights)
+    if len(observed.constant) == table.shape[1]:
+        raise ValueError("the observed cells of every column are equal: there is nothing to cluster")
     with np.errstate(over="ignore"):
         unit = unit_for(float(np.mean(observed.scales**2)))
     if unit != 1:
@@ -183,7 +187,7 @@ def complete_first(
 
 
 def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
-    """The same rows completed with what the groups of these posteriors (K x n) say of the missing cells."""
+    """The same rows, with missing cells completed given the groups of these posteriors (K x n)."""
     scatter, gaps = problem.scatter, problem.gaps
     assert gaps is not None
     key = np.ascontiguousarray(posteriors).tobytes()
@@ -199,13 +203,13 @@ def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
 
 
 def conditional_of(problem: Problem, solution: Any, log_prior: np.ndarray | None = None) -> Conditional:
-    """What a solution says of the rows of a problem with gaps, given their observed cells."""
+    """The conditional distribution of the rows of a problem with gaps under a solution."""
     assert problem.gaps is not None
     return Conditional(problem.gaps.rows, mixture_of(problem, solution), log_prior)
 
 
 def mixture_of(problem: Problem, solution: Any) -> GapMixture:
-    """A solution as the observed cells see it, relative to the problem's centre."""
+    """A solution as a mixture in the variables, relative to the problem's centre."""
     scatter, density = problem.scatter, solution.density
     loadings = FStep.loadings(solution.axes, scatter)
     metric = None if solution.metric is None else solution.metric.in_variables(scatter)
@@ -230,13 +234,13 @@ def _observed_moments(table: np.ndarray, weights: np.ndarray | None) -> tuple[np
     centred = np.where(observed, table - centre, 0.0)
     largest = np.abs(centred).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
-    centred /= largest  # so that no square overflows
+    centred /= largest  # to avoid overflow
     scales = np.sqrt(np.einsum("np,np,np->p", w, centred, centred) / total) * largest
     return centre, np.where(scales > 0, scales, 1.0)
 
 
 def _grouped(rows: GapRows, posteriors: np.ndarray, wide: bool) -> Conditional:
-    """EM for given groups, with means of their own and a common covariance of as many factors as BIC names at first."""
+    """EM for given groups with their own means and a common covariance, whose number of factors BIC chooses once."""
     n, p = rows.weight, rows.values.shape[1]
     weighted = posteriors * rows.weights
     sizes = np.maximum(weighted.sum(axis=1), np.finfo(float).tiny)
@@ -261,7 +265,7 @@ def _grouped(rows: GapRows, posteriors: np.ndarray, wide: bool) -> Conditional:
 
 
 def _observed_means(rows: GapRows, weighted: np.ndarray) -> np.ndarray:
-    """Means (K x p) of the observed cells of each group; 0, the overall one, where a group has none."""
+    """Means (K x p) of the observed cells of each group; 0, the overall mean, if a group has none."""
     seen = rows.patterns.sums(weighted[:, :, None])[:, :, 0] @ rows.patterns.observed
     return np.where(seen > 0, weighted @ rows.values / np.maximum(seen, np.finfo(float).tiny), 0.0)
 
@@ -269,9 +273,11 @@ def _observed_means(rows: GapRows, weighted: np.ndarray) -> np.ndarray:
 def _factor_model(
     proportions: np.ndarray, means: np.ndarray, values: np.ndarray, vectors: np.ndarray, total: float
 ) -> GapMixture:
-    """Groups whose common covariance has m free eigenvalues; the others are their mean."""
+    """Groups whose common covariance has m free eigenvalues; the others are replaced by their mean."""
     K, (p, m) = len(means), vectors.shape
-    rest = max((total - float(values[:m].sum())) / (p - m), _LEAST_REST * total / p)
+    # few rows may leave no variance at all inside the groups; the columns have the variance 1
+    least = _LEAST_REST * max(total / p, _LEAST_REST)
+    rest = max((total - float(values[:m].sum())) / max(p - m, 1), least)
     gains = np.maximum(values[:m] / rest - 1, 0)
     nothing = np.zeros((p, 0)), np.zeros((K, 0, 0))
     return GapMixture.of(proportions, means, *nothing, np.full(K, rest), NoiseMetric(vectors, gains))
@@ -280,7 +286,7 @@ def _factor_model(
 def _spectrum(rows: np.ndarray, shares: np.ndarray, correction: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Eigenvalues, largest first, eigenvectors (p x r) and trace of rows' diag(shares) rows + correction.
 
-    A correction that is a diagonal (p) counts in the trace alone.
+    A diagonal correction (p) is added to the trace only.
     """
     weighted = rows * np.sqrt(shares)[:, None]
     if correction.ndim == 2:
@@ -288,7 +294,7 @@ def _spectrum(rows: np.ndarray, shares: np.ndarray, correction: np.ndarray) -> t
         return *_eigen(matrix), float(np.trace(matrix))
     gram = weighted @ weighted.T
     values, left = _eigen(gram)
-    values = np.maximum(values, _LEAST_REST * values[0])
+    values = np.maximum(values, max(_LEAST_REST * values[0], np.finfo(float).tiny))
     return values, weighted.T @ (left / np.sqrt(values)), float(np.trace(gram) + correction.sum())
 
 
@@ -300,7 +306,7 @@ def _eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _first_spectrum(
     rows: GapRows, posteriors: np.ndarray, means: np.ndarray, wide: bool
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Of the covariances of the pairs of cells that are observed together; wide: of the rows, 0 where not observed."""
+    """The spectrum of pairwise-complete covariances; for wide tables, of the rows with 0 for missing cells."""
     patterns, w, p = rows.patterns, rows.weights, rows.values.shape[1]
     within = rows.values - (posteriors.T @ means) * np.repeat(patterns.observed, patterns.counts, axis=0)
     if wide:
@@ -313,6 +319,6 @@ def _first_spectrum(
 
 
 def _n_factors(values: np.ndarray, n: float, p: int, total: float) -> int:
-    """The number of factors that BIC names, at least one."""
+    """The number of factors that BIC chooses, at least one."""
     found = factor_values(values, n, p, factor_numbers(n, p, full=False), total=total)
     return max(1, fewest_factors(found, _ENOUGH))

@@ -11,7 +11,7 @@ Then, by Woodbury's identity, the marginal of the observed cells and the conditi
     E[y_m | y_o]   = m_mk + Q_m A u
     Cov(y_m | y_o) = beta_k (I + Q_m A Q_m')
 
-so nothing larger than q x q is ever solved. Rows stand sorted by their pattern; w are their weights.
+so all linear systems are q x q. Rows are sorted by pattern; w are their weights.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOG_2_PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True)
 class GapRows:
-    """Rows with gaps, sorted by their pattern: values (n x p) relative to some centre, 0 where they are missing."""
+    """Rows with gaps, sorted by their pattern: values (n x p) relative to a centre, 0 for missing cells."""
 
     patterns: Patterns
     values: np.ndarray
@@ -39,7 +39,7 @@ class GapRows:
 
     @classmethod
     def of(cls, patterns: Patterns, table: np.ndarray, centre: np.ndarray, weights: np.ndarray | None) -> GapRows:
-        """From the table (n x p, NaN where cells are missing) in its own order."""
+        """From the table (n x p, NaN for missing cells) in its own order."""
         values = np.subtract(table[patterns.order], centre, dtype=float)
         np.copyto(values, 0.0, where=np.isnan(values))
         w = np.ones(patterns.n) if weights is None else weights[patterns.order]
@@ -59,7 +59,7 @@ class GapRows:
 
 @dataclass(frozen=True)
 class Solved:
-    """What a chunk of g patterns has in common."""
+    """The solved systems of a chunk of g patterns."""
 
     patterns: slice
     rows: slice
@@ -106,7 +106,7 @@ class Conditional:
 
     @property
     def entropy(self) -> float:
-        """Of the posteriors, weighted."""
+        """The weighted entropy of the posteriors."""
         return float(self.rows.weights @ self.entropies)
 
     @property
@@ -115,7 +115,7 @@ class Conditional:
         return self.weighted.sum(axis=1)
 
     def parts(self) -> Iterator[Solved]:
-        """Chunk by chunk; where one chunk holds them all, it is solved once and kept."""
+        """Iterate over chunks; a single chunk is solved once and cached."""
         if self._kept is not None:
             yield from self._kept
             return
@@ -213,7 +213,7 @@ class Conditional:
     def covariance_cores(self) -> tuple[np.ndarray, np.ndarray]:
         """(M (P x q x q), levels (P)): sum_i w_i Cov(y_i | observed) of a pattern's rows is D (Q M Q' + level I) D.
 
-        D are the missing cells. What is not known of the group is part of it.
+        D selects the missing cells. The uncertainty about the group is included.
         """
         patterns, mixture = self.rows.patterns, self.mixture
         tau = patterns.sums(self.weighted[:, :, None])[:, :, 0]
@@ -257,4 +257,4 @@ def _sums(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def _weighted_products(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """out[g] = left' diag(weights[g]) right: g x p, p x a and p x b give g x a x b."""
     a, b = left.shape[1], right.shape[1]
-    return (weights @ (left[:, :, None] * right[:, None, :]).reshape(len(left), a * b)).reshape(-1, a, b)
+    return (weights @ (left[:, :, None] * right[:, None, :]).reshape(len(left), a * b)).reshape(len(weights), a, b)

@@ -1,12 +1,12 @@
 """An iteration on rows with missing cells: expected statistics in, parameters and posteriors out.
 
-The F-step sees the covariance S and the groups' means that the problem's completion expects (`gap_completing`), the
-M-step the moments of the rows that the last parameters expect, conditional covariances included, the E-step the
-marginal densities of the observed cells. While the axes and the metric of the noise are held, and the noise is common,
-the likelihood of the observed cells never falls: the steps are then those of EM.
+The F-step uses the covariance S and the groups' means of the completed problem (`completion`), the M-step the moments
+of the rows expected under the last parameters, including conditional covariances, and the E-step the marginal densities
+of the observed cells. With fixed axes, a fixed metric of the noise and a common noise these are the steps of EM, so the
+likelihood of the observed cells never decreases.
 
-A run begins from posteriors alone. Its first M-step takes the completed rows and the correction of S in place of
-expectations that nobody has computed yet.
+A run starts from posteriors only. Its first M-step uses the completed rows and the correction of S, because there are
+no expectations yet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..data.e_step import EStep, Passes
 from ..data.kernels import Expectation
 from ..data.problem import Problem
 from ..dlm.f_step.step import FStep
-from ..dlm.projection import FullMeans, LatentMeans, LatentMoments
+from ..dlm.projection import LatentMoments, Projection
 from .completion import conditional_of
 from .expectation import Conditional
 
@@ -28,12 +28,12 @@ __all__ = ["GapEStep", "GapPasses", "describe_gaps", "exact"]
 
 
 def exact(problem: Problem) -> Problem:
-    """The same problem for runs whose E-step sees the observed cells alone, where cells are missing."""
+    """The same problem with an E-step that uses only the observed cells, if cells are missing."""
     return problem if problem.gaps is None else replace(problem, e_step=GapEStep(problem.prior))
 
 
 class GapEStep(EStep):
-    """The E-step of rows with missing cells: densities of the observed ones, expectations of the others."""
+    """The E-step of rows with missing cells: densities of the observed cells, expectations of the others."""
 
     shares_passes = False
 
@@ -42,7 +42,7 @@ class GapEStep(EStep):
         return GapPasses(problem)
 
     def restore(self, problem: Problem, states: Any, solution: Any) -> None:
-        """Fill fresh states with the posteriors that a solution gives."""
+        """Fill fresh states with the posteriors of a solution."""
         describe_gaps(problem, states, solution)
         self.sweep(problem, states, solution, lambda: describe_gaps(problem, states, solution))
 
@@ -50,15 +50,15 @@ class GapEStep(EStep):
 class GapPasses(Passes):
     """The passes of one run over the rows of a problem with gaps."""
 
-    last: Conditional | None = None  # what the last solution says of the rows
+    last: Conditional | None = None  # the distribution of the missing cells under the last solution
 
     def restart(self) -> None:
-        """Posteriors were changed from outside: forget the expectations that depended on the last ones."""
+        """Discard the expectations, because the posteriors were changed from outside."""
         self.last = None
 
     def iterate(self, step, states, sums):
         """F-, M- and E-step, one run at a time: (solution, sums of the next iteration, a record of the prior)."""
-        yield from ()  # nothing that runs could share
+        yield from ()  # a generator, but without passes that runs could share
         placing = step.place(sums)
         columns = self._columns(step, placing)
         if self.last is None:
@@ -81,7 +81,7 @@ class GapPasses(Passes):
             return loadings
         return np.hstack([loadings, placing.metric.in_variables(scatter).vectors])
 
-    def _moments(self, step, n: np.ndarray, placing: FullMeans | LatentMeans, columns: np.ndarray) -> LatentMoments:
+    def _moments(self, step, n: np.ndarray, placing: Projection, columns: np.ndarray) -> LatentMoments:
         """Expected second moments: inside the axes about the latent means, outside about the means' part there."""
         assert self.last is not None
         first, second, norms = self.last.products(columns)
@@ -99,7 +99,7 @@ class GapPasses(Passes):
         return LatentMoments(covariances, np.maximum(noises, 0))
 
     def _first_moments(self, states, sums, placing, columns: np.ndarray) -> LatentMoments:
-        """Of the completed rows, and n_k times what these hide."""
+        """The moments of the completed rows plus n_k times the correction."""
         found = self.problem.rows.fold(type(placing).kernel, states, placing)
         gaps, d = self.problem.gaps, placing.d
         hidden = gaps.hidden(columns)
@@ -109,7 +109,7 @@ class GapPasses(Passes):
 
     @staticmethod
     def _inside(placing, second: np.ndarray) -> float:
-        """What the axes and the factors take off a squared length, from second moments along both."""
+        """The part of a squared length inside the axes and the factors, from second moments along both."""
         d, metric = placing.d, placing.metric
         if metric is None:
             return float(np.trace(second))
@@ -124,7 +124,7 @@ def _about(second: np.ndarray, first: np.ndarray, point: np.ndarray, n: float) -
 
 
 def describe_gaps(problem: Problem, states: Any, solution: Any) -> tuple[Conditional, Expectation]:
-    """What a solution says of the rows with gaps; the states keep posteriors and log densities."""
+    """Evaluate a solution on the rows with gaps; the states keep posteriors and log densities."""
     assert problem.gaps is not None
     rows, patterns = problem.rows, problem.gaps.rows.patterns
     log_prior = None

@@ -1,8 +1,8 @@
-"""Missing cells: which rows have the same ones, and a mixture as the observed cells see it.
+"""Patterns of missing cells, and a mixture in a form that suits the densities of observed cells.
 
-Rows with the same gaps share a pattern, and all that depends on the pattern alone is worked out once for them. Nothing
-of size n x p is made per group: with q columns of a basis Q (axes, factors of the noise and, with full means, the
-differences of the means) every group's covariance is beta_k I + Q C_k Q'.
+Rows with the same missing cells share a pattern, and everything that depends only on the pattern is computed once. No
+array of size n x p is allocated per group: with q columns of a basis Q (axes, factors of the noise and, with full
+means, the differences of the means) every group's covariance is beta_k I + Q C_k Q'.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..data.noise_metric import NoiseMetric
 
 __all__ = ["GapMixture", "Patterns", "by_rows", "times_rows"]
 
-# Directions of [U, V, means] that are this much shorter than the longest are combinations of the others.
+# Singular values of [U, V, means] below this share of the largest are treated as 0.
 _SAME_DIRECTION = 1e-9
-# Numbers of a chunk of patterns, K q^2 each: 64 MB at a time.
+# Values of a chunk of patterns, K q^2 each: 64 MB.
 _CHUNK = 2**23
 # From this many rows per pattern on, a product per pattern is faster than one per row.
 _LOOP_FROM = 16
@@ -29,9 +29,9 @@ _LOOP_FROM = 16
 class Patterns(Sized):
     """Rows (n) sorted by which of their p cells are observed; P patterns."""
 
-    order: np.ndarray  # n: the numbers of the rows, pattern by pattern
+    order: np.ndarray  # n: the row numbers, pattern by pattern
     starts: np.ndarray  # P + 1: where each pattern begins in `order`
-    observed: np.ndarray  # P x p: 1 where a cell is observed, 0 where it is missing
+    observed: np.ndarray  # P x p: 1 for observed cells, 0 for missing ones
 
     @classmethod
     def of(cls, observed: np.ndarray) -> Patterns:
@@ -117,8 +117,8 @@ class GapMixture(Sized):
     ) -> GapMixture:
         """From means (K x p), axes U (p x d), covariances (K x d x d), noises (K) and the metric of the noise.
 
-        The covariance B Sigma_k B' + beta_k (N - B G B'), with B = N U G^-1, lies in the span of U and V but for
-        beta_k I.
+        The covariance B Sigma_k B' + beta_k (N - B G B'), with B = N U G^-1, is beta_k I plus a matrix in the span of
+        U and V.
         """
         overall = proportions @ means
         vectors, gains = (np.zeros((len(axes), 0)), np.zeros(0)) if metric is None else (metric.vectors, metric.gains)
@@ -145,7 +145,7 @@ class GapMixture(Sized):
 
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the span of columns (p x c), whatever their lengths."""
+    """An orthonormal basis of the span of columns (p x c), independent of their lengths."""
     lengths = np.sqrt(np.einsum("pc,pc->c", columns, columns))
     kept = lengths > 0
     left, singular, _ = np.linalg.svd(columns[:, kept] / lengths[kept], full_matrices=False)

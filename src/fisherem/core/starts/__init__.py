@@ -1,4 +1,4 @@
-"""Partitions to begin with.
+"""Initial partitions.
 
 In: a `Problem`, the number of groups, how many starts and a random state. Out: labels (n), or rules that label the rows
 of large data block by block. `partitions` has k-means, random and Ward starts and the register of starts, `metrics`

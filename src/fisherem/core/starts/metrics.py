@@ -1,8 +1,7 @@
-"""Starts for data whose noise leads k-means astray: sparse k-means, and k-means in a shrunk metric.
+"""Starts for data whose noise misleads k-means: sparse k-means, and k-means in a shrunk metric.
 
-Sparse k-means looks for groups in few of the variables. k-means in the metric (S + 0.1 v I)^-1/2, v the mean
-variance, takes out the directions that all rows share (a common factor of size, brightness or batch), at a price
-where n is small.
+Sparse k-means looks for groups in few of the variables. k-means in the metric (S + 0.1 v I)^-1/2, v the mean variance,
+removes the directions common to all rows (size, brightness, batch), but is less precise if n is small.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ __all__ = [
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
 _BOUNDS, _LEAST_BOUND, LARGEST_SHARE = 4, 1.5, 0.6
 _RUNS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
-# Partitions that agree more than this (adjusted Rand index) are one.
+# Partitions that agree more than this (adjusted Rand index) are duplicates.
 _SAME = 0.95
-# The share of the mean variance that is added before the metric is inverted: directions with less variance than that
-# are mostly noise and are not blown up.
+# The share of the mean variance that is added before the metric is inverted, so that directions with less variance,
+# which are mostly noise, are not amplified.
 _SHRINKAGE = 0.1
-# Values (128 MB) beyond which no second array of the size of the rows is made.
+# Values (128 MB) beyond which no second array of the size of the rows is allocated.
 LARGE = 2**24
 
 
 def sparse_partitions(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> list[np.ndarray]:
     """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first."""
     largest = LARGEST_SHARE * np.sqrt(Z.shape[1])
-    # k-means on all variables knows distances alone, and centres of a large wide table would take as much as its rows
+    # k-means on all variables depends on distances only, and the centres of a wide table would be as large as its rows
     start = dense_start(coordinates(Z) if Z.size > LARGE else Z, n_clusters, _RUNS, rng)
     found: list[np.ndarray] = []
     for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
@@ -68,7 +67,7 @@ def sparse_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.R
 
 @STARTS.add("shrunk-kmeans")
 def shrunk_kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
-    """The k-means partition of least inertia in the shrunk metric: a single start."""
+    """The k-means partition of lowest inertia in the shrunk metric, a single start."""
     del n_init
     return _on_rows(problem, n_clusters, rng, lambda Z: [shrunk_partition(Z, n_clusters, rng)])
 
@@ -84,13 +83,13 @@ def shrunk(Z: np.ndarray, share: float = _SHRINKAGE) -> np.ndarray:
     p = Z.shape[1]
     u, singular, _ = np.linalg.svd(coordinates(Z) if Z.size > LARGE else Z, full_matrices=False)
     values = singular**2 / len(Z)
-    return u * (singular / np.sqrt(values + share * values.sum() / p))
+    return u * (singular / np.sqrt(values + max(share * values.sum() / p, np.finfo(float).tiny)))
 
 
 def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
-    """The chosen rows about their mean (m x p), a new array in the order of C, so that no other shows in last digits.
+    """The chosen rows about their mean (m x p), as a C-contiguous copy: results must not depend on the layout.
 
-    Doubles, unless the table is a large one of single precision: partitions to begin with need no more.
+    In double precision, unless the table is large and in single precision, which is enough for initial partitions.
     """
     p = rows.p if isinstance(rows, Rows) else rows.shape[1]
     single = rows.dtype == np.float32 and len(chosen) * p > LARGE
@@ -102,7 +101,7 @@ def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
 
 
 def columns_at_once(Z: np.ndarray) -> list[slice]:
-    """Columns to work on at once: all, unless another array of the size of Z (n x p) would be too much."""
+    """Slices of columns to process at once: all, unless another array of the size of Z (n x p) would be too large."""
     n, p = Z.shape
     step = p if Z.size <= LARGE else max(1, LARGE // 4 // n)
     return [slice(j, min(j + step, p)) for j in range(0, p, step)]
@@ -118,7 +117,7 @@ def products(Z: np.ndarray) -> np.ndarray:
 
 
 def coordinates(Z: np.ndarray) -> np.ndarray:
-    """Coordinates (n x n) with the products of the rows of Z (n x p), where there are fewer of them; else Z."""
+    """Coordinates (n x n) with the same inner products as the rows of Z (n x p) if n < p; otherwise Z."""
     if Z.shape[0] >= Z.shape[1]:
         return Z
     values, vectors = np.linalg.eigh(products(Z))

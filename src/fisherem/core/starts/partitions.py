@@ -1,7 +1,7 @@
-"""Where the loop starts: partitions of the rows. No start looks at anything but the rows.
+"""Initial partitions of the rows.
 
-A start is an array of n labels or, for large data, a rule that fills the posteriors of any block by itself (`Centres`,
-`RandomPartition`). Starts depend on the rows and the seed alone, never on blocks, files or workers.
+A start is an array of n labels or, for large data, a rule that fills the posteriors of any block (`Centres`,
+`RandomPartition`). Starts depend only on the rows and the seed, not on blocks, files or workers.
 """
 
 from __future__ import annotations
@@ -24,31 +24,30 @@ __all__ = [
     "rows_at", "sample_centres", "ward_labels", "ward_starts",
 ]  # fmt: skip
 
-# Up to this many values, equal rows are merged into weighted ones before a start is looked for, so that a row of
-# weight 2 and the same row twice lead to the same start; beyond it the start comes from a sample of rows.
+# Up to this many values, equal rows are merged into weighted ones before a start is computed, so that a row of weight 2
+# and the same row twice lead to the same start. Beyond it the start is computed from a sample of rows.
 _EXACT_ELEMENTS = 2**22
-# k-means runs to choose from. On usps358 one run in three ends in the good partition: ten miss it once in fifty times.
+# The number of k-means runs. On usps358 one run in three ends in the best partition: ten runs miss it once in fifty.
 _KMEANS_RUNS = 20
-# On large data the runs themselves use this many rows, and those that are kept go on from there on the whole sample:
-# which basin a run ends in shows on few rows, and ten runs on all of the sample took two thirds of a whole fit
-# (38,400 x 256, K=5).
+# On large data the runs use this many rows, and the selected ones are continued on the whole sample. The local minimum
+# of a run is decided by few rows, and ten runs on the whole sample took two thirds of a fit (38,400 x 256, K=5).
 _RUN_ROWS = 2_000
-# Partitions that agree more than this (adjusted Rand index) are one start, not two.
+# Partitions that agree more than this (adjusted Rand index) are duplicates.
 _SAME_PARTITION = 0.95
 # Ward needs all pairwise distances.
 _WARD_ROWS = 3_000
-# Values that are worked on at once where rows are compared (32 MB).
+# Values that are processed at once when rows are compared (32 MB).
 _PIECE = 2**22
 
 
 def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
-    """Equal rows merged, in an order that does not depend on that of the rows.
+    """Merge equal rows, in an order that does not depend on the order of the rows.
 
     Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0).
     """
     n, p = (Y.n, Y.p) if isinstance(Y, Rows) else Y.shape
     w = np.ones(n) if weights is None else weights
-    # A fixed random projection sorts the rows; equal rows are neighbours then (and are compared to be sure)
+    # Sort by a fixed random projection, so that equal rows are adjacent, and compare neighbours with equal keys
     direction = np.random.default_rng(0).normal(size=p)
     key = np.concatenate([(rows_at(Y, piece) * direction).sum(axis=1) for piece in pieces(n, p)])
     order = np.argsort(key, kind="stable")
@@ -66,7 +65,7 @@ def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
 
 
 def rows_at(Y: np.ndarray | Rows, index: np.ndarray) -> np.ndarray:
-    """Rows by number, in any order: an engine gives them in ascending order alone."""
+    """Rows by number, in any order; engines return them in ascending order only."""
     if not isinstance(Y, Rows):
         return Y[index]
     order = np.argsort(index)
@@ -77,7 +76,7 @@ def rows_at(Y: np.ndarray | Rows, index: np.ndarray) -> np.ndarray:
 
 
 def pieces(n: int, p: int) -> list[np.ndarray]:
-    """The numbers of n rows of p values, as many at once as fit 32 MB."""
+    """The numbers of n rows of p values, in pieces that fit 32 MB."""
     step = max(1, _PIECE // p)
     return [np.arange(i, min(i + step, n)) for i in range(0, n, step)]
 
@@ -88,10 +87,10 @@ def is_large(problem) -> bool:
 
 
 def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
-    """The best k-means partition first, then others that differ from it; random partitions where those run out.
+    """The best k-means partition, then other distinct ones, then random partitions if there are not enough.
 
-    k-means often ends in a few partitions over and over: fitting from each of its runs would repeat the same work,
-    and likelihood and inertia do not agree on which is best.
+    Many runs of k-means end in the same few partitions, so fitting from each run would repeat the same work. The order
+    by inertia is not that by likelihood.
     """
     if is_large(problem):
         starts: list[Any] = sample_centres(one_sample(problem, rng), n_clusters, n_init, rng)
@@ -101,7 +100,7 @@ def kmeans_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
 
 
 def kmeans_partitions(problem, n_clusters: int, rng: np.random.RandomState, runs: int) -> list[np.ndarray]:
-    """Labels (n) of k-means runs on rows in memory that ended in different partitions, least inertia first."""
+    """Labels (n) of distinct k-means partitions of rows in memory, lowest inertia first."""
     rows = problem.rows
     chosen, weights, index = distinct_rows(problem.given, rows.weights)
     different = _different(rows.everything()[chosen] - rows.centre, weights, n_clusters, rng, runs)
@@ -119,7 +118,7 @@ def sample_centres(sample: np.ndarray, n_clusters: int, n_init: int, rng: np.ran
 def _different(
     sample, weights, n_clusters: int, rng: np.random.RandomState, runs: int = _KMEANS_RUNS
 ) -> list[KMeansRun]:
-    """k-means runs that ended in different partitions, the best first; among equals the first one drawn."""
+    """k-means runs with distinct partitions, the best first; ties are broken by the order of the seeds."""
     seeds = rng.randint(np.iinfo(np.int32).max, size=runs)
     with one_blas_thread():
         fitted = kmeans_runs(sample, n_clusters, seeds, weights)
@@ -139,7 +138,7 @@ def _go_on(run: KMeansRun, sample: np.ndarray) -> np.ndarray:
 def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
     """Partitions drawn from a multinomial with equal probabilities, as in the paper's section 4.2; none empty.
 
-    Equal rows are drawn together, so that a row of weight 2 is the same as the row twice here too.
+    Equal rows are drawn together, so that a row of weight 2 is equivalent to the row twice.
     """
     if n_init <= 0:
         return []
@@ -156,7 +155,7 @@ def random_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomSt
 
 
 def ward_labels(Y: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Ward's clustering of weighted rows, by chains of nearest neighbours and the Lance-Williams update.
+    """Ward's clustering of weighted rows, by nearest-neighbour chains and the Lance-Williams update.
 
     The distance between groups a and b is w_a w_b / (w_a + w_b) |mean_a - mean_b|^2.
     """
@@ -191,7 +190,7 @@ def ward_labels(Y: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndarr
         D[b] = D[:, b] = np.inf
         alive[b] = False
         w[a] += w[b]
-    # chains find merges out of order: the n - K lowest of them make the K groups
+    # chains find merges out of order; the n - K lowest give the K groups
     parent = np.arange(n)
 
     def root(i: int) -> int:
@@ -207,9 +206,9 @@ def ward_labels(Y: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndarr
 
 
 def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
-    """Ward's hierarchical clustering: a single start, as repeating it would repeat the fit.
+    """Ward's hierarchical clustering, a single start because it is deterministic.
 
-    Many rows: of a sample, then by nearest mean.
+    With many rows it clusters a sample, and each row starts in the group of the nearest mean.
     """
     del n_init
     rows = problem.rows

@@ -1,4 +1,4 @@
-"""One number of groups: the estimator's fit as a candidate partition, with what every criterion says of it."""
+"""One number of groups: the estimator's own fit, its gain over one group, and its criteria."""
 
 from __future__ import annotations
 
@@ -6,72 +6,77 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 from sklearn.base import clone
 
+from ...core.data.problem import Problem, prepare
 from ...core.engine.checkpoints import Store
 from ...core.engine.family import Family
-from .partition_values import WITHOUT_SKEW, judged, micl
+from ...model.criteria import CRITERIA
+from ..judge import Judge
+from .valleys import valley
 
-__all__ = [
-    "COLUMNS",
-    "MERGED",
-    "POWERS",
-    "Candidate",
-    "Data",
-    "digest",
-    "fit_candidate",
-    "for_groups",
-    "kept",
-]
+__all__ = ["FAILURES", "Candidate", "Data", "digest", "fit_candidate", "for_groups", "kept"]
 
-# Where a candidate comes from: the columns as they are, bent by a power each, or two groups of a larger K made one.
-COLUMNS, POWERS, MERGED = "columns", "powers", "merged"
-_FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
+FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows that a number of groups is chosen on.
+    """The rows that the number of groups is chosen on.
 
-    `values` (n x p) as given; `bent` (n x p) after a power transformation of each column, None where no column is
-    skewed; `weights` (n), all 1 unless `weighted`.
+    `values` (n x p); `weights` (n), all 1 unless `weighted`.
     """
 
     values: np.ndarray
-    bent: np.ndarray | None
     weights: np.ndarray
     weighted: bool
 
-    def columns(self, source: str) -> np.ndarray:
-        """The columns (n x p) that a candidate of that source was fitted to."""
-        return self.bent if source == POWERS and self.bent is not None else self.values
+    @classmethod
+    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Data:
+        """Of rows with weights, or without."""
+        given = np.ones(len(values)) if weights is None else np.asarray(weights, float)
+        return cls(np.ascontiguousarray(values, float), given, weights is not None)
 
     def fit_options(self, rows=slice(None)) -> dict:
         """The weights of some rows, as an option of `fit`."""
         return {"sample_weight": self.weights[rows]} if self.weighted else {}
 
+    @cached_property
+    def problem(self) -> Problem:
+        """The rows as the judge sees them."""
+        return prepare(self.values, self.weights if self.weighted else None, ridge="auto", n_jobs=1)
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The judge of partitions of these rows."""
+        return Judge(self.problem)
+
+    def __getstate__(self) -> dict:
+        """Without what is derived: worker processes make it anew."""
+        return {name: self.__dict__[name] for name in ("values", "weights", "weighted")}
+
 
 @dataclass(frozen=True)
 class Candidate:
-    """A partition into K groups.
+    """The estimator's fit with K groups.
 
-    `labels` (n), counted from 0; `support` (p, bool), the variables that make it; `values`, every criterion by name;
-    `reason` says why there is no partition, and is empty where there is one.
+    `labels` (n), counted from 0; `support` (p, bool), the selected variables; `values`: "gain" over one group in nats
+    (0 for one group, -inf where the judge has no opinion), "valley" (`valleys`), and every criterion by name. `reason`
+    says why there is no partition, and is empty where there is one.
     """
 
     n_clusters: int
-    source: str
     labels: np.ndarray
     support: np.ndarray
     values: dict[str, float]
     converged: bool
     seconds: float
     reason: str = ""
-    model: Any = field(default=None, compare=False, repr=False)  # the fitted estimator; None from a checkpoint
 
     @property
     def smallest(self) -> int:
@@ -79,15 +84,18 @@ class Candidate:
         return int(np.bincount(self.labels, minlength=self.n_clusters).min()) if len(self.labels) else 0
 
     @property
-    def robust(self) -> float:
-        """C on columns without skew: the mean over normal scores and powers, and over both penalties."""
-        return float(np.mean([self.values[name] for name in WITHOUT_SKEW]))
+    def gain(self) -> float:
+        """The gain over one group in nats; -inf without a partition."""
+        return self.values.get("gain", -np.inf)
+
+    @property
+    def valley(self) -> float:
+        """The density between the two groups that are least apart, as a share of that inside them."""
+        return self.values.get("valley", np.nan)
 
     def record(self) -> dict:
-        """The candidate without its estimator, for a checkpoint."""
-        kept_fields = ("n_clusters", "source", "values", "converged", "seconds", "reason")
-        record = {name: getattr(self, name) for name in kept_fields}
-        return record | {"labels": self.labels.tolist(), "support": self.support.tolist()}
+        """As plain values, for a checkpoint."""
+        return vars(self) | {"labels": self.labels.tolist(), "support": self.support.tolist()}
 
     @classmethod
     def of_record(cls, record: dict) -> Candidate:
@@ -96,9 +104,9 @@ class Candidate:
         return cls(**(record | arrays))
 
 
-def digest(array: np.ndarray | None) -> str:
+def digest(array: np.ndarray) -> str:
     """A short name for the values of an array."""
-    return "" if array is None else hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:24]
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:24]
 
 
 def kept(store: Store, key: str, compute: Callable[[], dict]) -> dict:
@@ -118,42 +126,31 @@ def for_groups(estimator, n_clusters: int, seed: int, **parameters):
     return clone(estimator).set_params(n_clusters=n_clusters, random_state=seed, **parameters)
 
 
-def fit_candidate(
-    data: Data, store: Store, estimator, n_clusters: int, source: str, seed: int, start: np.ndarray | None = None
-) -> Candidate:
-    """Fit the estimator with K groups, from given labels if there are any, and judge the partition."""
-    fitted = []
+def fit_candidate(data: Data, store: Store, estimator, n_clusters: int, seed: int) -> Candidate:
+    """Fit the estimator with K groups and judge the partition."""
 
     def compute() -> dict:
         begin = time.perf_counter()
-        model = for_groups(estimator, n_clusters, seed, **({} if start is None else {"init": start}))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # whether it converged is in the record; the search warns of the rest
-                model.fit(data.columns(source), **data.fit_options())
-            fitted.append(model)
-            return _record(data, model, source, time.perf_counter() - begin)
-        except _FAILURES as error:
-            return _failure(n_clusters, source, data.values.shape[1], time.perf_counter() - begin, str(error))
+                model = for_groups(estimator, n_clusters, seed).fit(data.values, **data.fit_options())
+            found = _judged(data, model, begin)
+        except FAILURES as error:
+            labels, support = np.zeros(0, int), np.zeros(data.values.shape[1], bool)
+            found = Candidate(n_clusters, labels, support, {}, False, time.perf_counter() - begin, str(error))
+        return found.record()
 
-    key = f"candidate {n_clusters} {source} {seed} {digest(start)}"
-    candidate = Candidate.of_record(kept(store, key, compute))
-    return Candidate(**(vars(candidate) | {"model": fitted[0] if fitted else None}))
+    return Candidate.of_record(kept(store, f"candidate {n_clusters} {seed}", compute))
 
 
-def _record(data: Data, model, source: str, seconds: float) -> dict:
-    K = len(model.weights_)
-    labels = np.asarray(model.labels_, int)
-    names = ("log_likelihood", "n_parameters", "bic", "icl", "aic", "c")
-    values = {name: float(getattr(model, f"{name}_")) for name in names}
+def _judged(data: Data, model, begin: float) -> Candidate:
+    K, labels = len(model.weights_), np.asarray(model.labels_, int)
+    values = {name: float(getattr(model, f"{name}_")) for name in CRITERIA}
+    values |= {"gain": 0.0, "valley": float("nan")}
     empty = np.bincount(labels, minlength=K).min() == 0
-    if not empty:
-        values |= judged(data.values, labels, data.weights)
-        values["micl"] = micl(data.values, labels, data.weights)
-    reason = "a group has no rows" if empty else ""
-    found = Candidate(K, source, labels, np.asarray(model.support_), values, bool(model.converged_), seconds, reason)
-    return found.record()
-
-
-def _failure(K: int, source: str, p: int, seconds: float, reason: str) -> dict:
-    return Candidate(K, source, np.zeros(0, int), np.zeros(p, bool), {}, False, seconds, reason).record()
+    if K > 1 and not empty:
+        gain = data.judge.gain(labels)
+        values |= {"gain": float(gain.value), "valley": valley(data, labels, gain.support)}
+    seconds, reason = time.perf_counter() - begin, "a group has no rows" if empty else ""
+    return Candidate(K, labels, np.asarray(model.support_), values, bool(model.converged_), seconds, reason)

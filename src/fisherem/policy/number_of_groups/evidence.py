@@ -6,73 +6,67 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .candidates import COLUMNS, Candidate
+from .candidates import Candidate, Data
+from .halves import Halves
 
-__all__ = ["Evidence", "Halves"]
-
-
-@dataclass(frozen=True)
-class Halves:
-    """Agreement and prediction strength of each split of the rows."""
-
-    agreements: np.ndarray
-    strengths: np.ndarray
-
-    @property
-    def agreement(self) -> float:
-        """The mean adjusted Rand index; nan if no split could be fitted."""
-        return float(np.nanmean(self.agreements)) if np.isfinite(self.agreements).any() else float("nan")
-
-    @property
-    def error(self) -> float:
-        """Its standard error over the splits."""
-        known = self.agreements[np.isfinite(self.agreements)]
-        return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
-
-    @property
-    def strength(self) -> float:
-        """The mean prediction strength."""
-        return float(np.nanmean(self.strengths)) if np.isfinite(self.strengths).any() else float("nan")
+__all__ = ["Evidence"]
 
 
 @dataclass
 class Evidence:
-    """Candidates by number of groups, and the fits to halves of the rows.
+    """The estimator's fits by number of groups, and what was measured on them.
 
-    n : rows that were judged; min_size : rows that a group needs to be one.
-    candidates : by K, every partition that was found.
-    halves : by K, of the best candidate.
-    spiked : the share of columns in which one value is frequent.
+    data : the rows that were looked at; min_size : rows that a group needs to be one.
+    candidates, halves : by K. Halves are fitted where they can change the verdict.
+    judged : whether the judge of partitions can say anything about these columns.
+    column, joint_tails, flatness : what one group does not explain (`one_group`): the gain of groups that a single
+        column shows, rows that are far out in several columns at once, and a column without tails.
+    inside : by K, the gain of groups that a column or principal axis shows inside one of the K groups.
     one_group : the p-value of one group against two; nan where it was not computed.
     """
 
-    n: int
+    data: Data
     min_size: int
-    candidates: dict[int, list[Candidate]] = field(default_factory=dict)
+    candidates: dict[int, Candidate] = field(default_factory=dict)
     halves: dict[int, Halves] = field(default_factory=dict)
-    spiked: float = 0.0
+    judged: bool = True
+    column: float = -np.inf
+    joint_tails: float = float("nan")
+    flatness: float = -np.inf
+    inside: dict[int, float] = field(default_factory=dict)
     one_group: float = float("nan")
 
-    def add(self, candidate: Candidate) -> None:
-        """One more partition."""
-        self.candidates.setdefault(candidate.n_clusters, []).append(candidate)
+    @property
+    def n(self) -> int:
+        """Rows that were looked at."""
+        return len(self.data.values)
 
     def fits(self, candidate: Candidate) -> bool:
         """Whether all groups are there and large enough to be estimated."""
         return not candidate.reason and (candidate.n_clusters == 1 or candidate.smallest >= self.min_size)
 
     def best(self, K: int) -> Candidate | None:
-        """The partition into K groups that C prefers on columns without skew; None if none has groups large enough.
+        """The fit with K groups; None if there is none, or none with groups large enough."""
+        found = self.candidates.get(K)
+        return found if found is not None and self.fits(found) else None
 
-        Merged groups are a start for the estimator and no candidate of their own.
-        """
-        usable = [c for c in self.candidates.get(K, []) if self.fits(c)]
-        return max(usable, key=lambda c: c.robust, default=None)
+    def gain(self, K: int) -> float:
+        """The gain over one group; -inf without a usable fit."""
+        found = self.best(K)
+        return -np.inf if found is None else found.gain
 
-    def own(self, K: int) -> Candidate | None:
-        """The estimator's fit to the columns as they are, whatever the size of its groups; None if it failed."""
-        found = [c for c in self.candidates.get(K, []) if c.source == COLUMNS and not c.reason]
-        return found[0] if found else None
+    def smallest(self, K: int) -> int:
+        """Rows of the smallest of K groups; 0 without a usable fit."""
+        found = self.best(K)
+        return 0 if found is None else found.smallest
+
+    def agreement(self, K: int) -> float:
+        """The agreement of halves; nan where they were not fitted."""
+        return self.halves[K].agreement if K in self.halves else float("nan")
+
+    def strength(self, K: int) -> float:
+        """The prediction strength; nan where halves were not fitted."""
+        return self.halves[K].strength if K in self.halves else float("nan")
 
     @property
     def numbers(self) -> list[int]:
@@ -81,5 +75,20 @@ class Evidence:
 
     @property
     def usable(self) -> list[int]:
-        """Numbers of groups with a candidate, two or more."""
+        """Numbers of groups with a usable fit, two or more."""
         return [K for K in self.numbers if K > 1 and self.best(K) is not None]
+
+    def consensus(self, K: int, most: int = 200) -> tuple[np.ndarray, np.ndarray] | None:
+        """(the share of fits to halves that put two rows together (m x m), the groups of these rows (m)).
+
+        At most `most` rows, ordered by their group in the fit to all rows and inside it by how surely they belong to
+        it. None where no halves were fitted.
+        """
+        found = self.best(K)
+        if K < 2 or found is None or not any(split.fitted for split in self.halves.get(K, Halves()).splits):
+            return None
+        rows = np.unique(np.linspace(0, self.n - 1, most).astype(int))
+        shares, groups = self.halves[K].consensus(rows), found.labels[rows]
+        own = np.array([line[groups == k].mean() for line, k in zip(shares, groups, strict=True)])
+        order = np.lexsort((-own, groups))
+        return shares[np.ix_(order, order)], groups[order]

@@ -1,26 +1,90 @@
-"""Do the groups come back on other rows? Fits to halves of the rows, and how much they agree.
+"""Are the groups found again on other rows? Fits to halves of the rows, and how much they agree.
 
-The rows are split in two, each half is fitted on the variables that the fit to all rows selected, and both fits label
-all rows. The adjusted Rand index of the two is the agreement of halves. Prediction strength (Tibshirani and Walther
-2005) is stricter: it is that of the group that holds together worst.
+The rows are split in two, and each half goes through all that the estimator does, the selection of variables included.
+Both fits label all rows. The adjusted Rand index of the two is the agreement of halves. Prediction strength (Tibshirani
+and Walther 2005) is stricter: it is that of the group that holds together worst.
+
+Splits of the same rows overlap, so their spread is no standard error: it says how much a single split can be trusted,
+not how far the mean is from what new rows would show.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from ..._utils.agreement import adjusted_rand
 from ...core.engine.checkpoints import Store
-from .candidates import Candidate, Data, digest, kept
+from .candidates import FAILURES, Data, digest, for_groups, kept
 
-__all__ = ["half_record", "halves_of", "prediction_strength"]
+__all__ = ["Halves", "Split", "half_labels", "prediction_strength", "split_rows"]
 
 
-def halves_of(n: int, n_splits: int, rng: np.random.RandomState) -> list[tuple[np.ndarray, np.ndarray]]:
+@dataclass(frozen=True)
+class Split:
+    """A split of the rows: the row numbers of both halves, and the labels of all rows (n) by the fit to each half.
+
+    `labels` are empty where a half could not be fitted.
+    """
+
+    rows: tuple[np.ndarray, np.ndarray]
+    labels: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether both halves could be fitted."""
+        return all(map(len, self.labels))
+
+    @property
+    def agreement(self) -> float:
+        """The adjusted Rand index of both fits on all rows."""
+        return float(adjusted_rand(*self.labels)) if self.fitted else float("nan")
+
+    @property
+    def strength(self) -> float:
+        """The prediction strength, the mean of both directions."""
+        if not self.fitted:
+            return float("nan")
+        ways = [(self.labels[i][self.rows[i]], self.labels[1 - i][self.rows[i]]) for i in (0, 1)]
+        return float(np.mean([prediction_strength(*labels) for labels in ways]))
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The splits that were fitted with one number of groups."""
+
+    splits: tuple[Split, ...] = ()
+
+    @property
+    def agreements(self) -> np.ndarray:
+        """The agreement of each split."""
+        return np.array([split.agreement for split in self.splits])
+
+    @property
+    def agreement(self) -> float:
+        """The mean adjusted Rand index; nan if no split could be fitted."""
+        return _mean(self.agreements)
+
+    @property
+    def strength(self) -> float:
+        """The mean prediction strength; nan if no split could be fitted."""
+        return _mean(np.array([split.strength for split in self.splits]))
+
+    def consensus(self, rows: np.ndarray) -> np.ndarray:
+        """The share of fits that put two rows together, for some of the rows (m numbers): m x m."""
+        labels = [one[rows] for split in self.splits if split.fitted for one in split.labels]
+        return np.mean([one[:, None] == one for one in labels], axis=0) if labels else np.eye(len(rows))
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def split_rows(n: int, n_splits: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Random splits of n rows: pairs of ascending row numbers."""
+    rng = np.random.RandomState(seed)
     orders = [rng.permutation(n) for _ in range(n_splits)]
     return [(np.sort(order[: n // 2]), np.sort(order[n // 2 :])) for order in orders]
 
@@ -36,32 +100,16 @@ def prediction_strength(own: np.ndarray, other: np.ndarray) -> float:
     return least
 
 
-def half_record(
-    data: Data, store: Store, estimator, candidate: Candidate, halves: tuple[np.ndarray, np.ndarray], seed: int
-) -> dict:
-    """{"agreement", "strength"} of one split, nan where a half could not be fitted."""
+def half_labels(data: Data, store: Store, estimator, n_clusters: int, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Labels of all rows (n) by a fit to some of them; empty where these cannot be fitted."""
 
     def compute() -> dict:
-        columns = np.ascontiguousarray(data.columns(candidate.source)[:, candidate.support])
         try:
-            both = [_labels(data, estimator, columns, candidate.n_clusters, rows, seed) for rows in halves]
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-            return {"agreement": float("nan"), "strength": float("nan")}
-        strengths = [prediction_strength(both[i][halves[i]], both[1 - i][halves[i]]) for i in (0, 1)]
-        return {"agreement": float(adjusted_rand(*both)), "strength": float(np.mean(strengths))}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # half of the rows converge less often; the agreement says what matters
+                model = for_groups(estimator, n_clusters, seed).fit(data.values[rows], **data.fit_options(rows))
+                return {"labels": model.predict(data.values).tolist()}
+        except FAILURES:
+            return {"labels": []}
 
-    seen = f"{candidate.source} {digest(candidate.support)} {digest(halves[0])}"
-    return kept(store, f"halves {candidate.n_clusters} {seen} {seed}", compute)
-
-
-def _labels(data: Data, estimator, columns: np.ndarray, K: int, rows: np.ndarray, seed: int) -> np.ndarray:
-    """Labels of all rows by a fit to some of them, from the best of ten k-means runs."""
-    options = data.fit_options(rows)
-    start = KMeans(K, n_init=10, random_state=seed).fit(columns[rows], **options)
-    if columns.shape[1] == 1:  # no subspace to look for
-        return start.predict(columns)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # half of the rows converge less often; the agreement says what matters
-        # the variables are chosen already, and few, so the noise is simple
-        dense = estimator._dense(K, init=start.labels_, random_state=seed)
-        return dense.fit(columns[rows], **options).predict(columns)
+    return np.array(kept(store, f"half {n_clusters} {digest(rows)} {seed}", compute)["labels"], int)

@@ -1,51 +1,43 @@
-"""The verdict: groups that come back on other rows first, the likelihood among those.
+"""The verdict, from three questions to which every fit has an answer.
 
-1. A number of groups *comes back* if fits to halves of the rows agree (adjusted Rand index of at least 0.6, prediction
-   strength of at least 0.5), and *gains* if overlapping Gaussian groups explain columns without skew better than one
-   group does: by 10 nats if it does not come back.
-2. If no number gains, there is one group. If none that gains comes back, the data do not decide.
-3. Of the numbers that come back and gain, the one with the largest C on columns without skew is chosen.
-4. The choice is *clear* if every variant of C prefers it to the others that come back, by enough, and *leaning* if not.
-   C cannot be trusted if every variant of it sees much more in a larger number whose groups do not come back, or if
-   most columns have a frequent value (saturated pixels, zeros): of those that come back the steadiest leads then, and
-   the verdict is *not decided*.
+1. Are there groups at all? Overlapping groups must explain the rows better than one group does, on scores without skew
+   and tails. If no number of groups gains, there is one group, or the rows do not decide: where a single column shows
+   groups that no fit has found, where rows are far out in several columns at once (groups that differ in spread alone
+   look like that), where halves agree all the same, or where the judge cannot ask any column.
+2. Are they reproducible? Fits to halves of the rows agree.
+3. Which number? Of those that gain, the one that gains most among those whose groups are apart and reproducible. The
+   gain alone takes too many: more groups follow any curved shape a little better, but are not apart. Reproducible
+   groups that are nearly apart are taken if they gain much more.
+
+The verdict is *clear* if nothing speaks against it, *not decided* if the groups are neither apart nor reproducible or
+tables of one group gain as much, and *leaning* otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from .evidence import Evidence
-from .partition_values import WITHOUT_SKEW
-from .rules import RULES
+from .thresholds import LIMITS
 
-__all__ = ["CLEAR", "COMES_BACK", "LEANING", "NOT_DECIDED", "Verdict", "decide"]
+__all__ = [
+    "CLEAR",
+    "LEANING",
+    "NOT_DECIDED",
+    "Decision",
+    "Verdict",
+    "apart",
+    "decide",
+    "much_more",
+    "nearly_apart",
+    "reproducible",
+]
 
 CLEAR, LEANING, NOT_DECIDED = "clear", "leaning", "not decided"
-
-# Fits to halves agree by 0.65 to 1 on classes that are known to exist, by 0.1 to 0.4 in most pure noise. Noise with a
-# common factor reaches 0.6, and a few selected columns 0.9: coming back is not enough, the groups must gain as well.
-COMES_BACK = 0.6
-# At least half of the pairs of rows in every group stay together on the other half: the index alone does not see one
-# group that falls apart among many that do not.
-_HOLDS_TOGETHER = 0.5
-# Groups that come back as well as this are not in doubt for that reason.
-_SURELY = 0.75
-# Kass and Raftery (1995) call a difference of 5 nats very strong; the best of several candidates per K is better by
-# chance alone, so twice that.
-_MARGIN = 10.0
-# What C may see beyond the choice, in nats, before the choice is called undecided.
-_MUCH_MORE = 20.0
-# Share of columns in which one value is frequent, beyond which C cannot be trusted: no transformation makes groups of
-# such columns Gaussian.
-_SPIKED = 0.5
-# Numbers of groups that are further below the choice are not named as runners-up, nor are more than this many.
-_OPEN, _MOST_NAMED = 40.0, 3
-# Variants of C that have to agree for a clear verdict. BIC, ICL and AIC take skew for groups and have no vote.
-_VOTERS = ("c2_plain", "c1_scores", "c2_scores", "c1_power", "c2_power")
+# More runners-up than this are not named.
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -61,11 +53,11 @@ class Verdict:
     runners_up : tuple of int
         Other numbers that the data leave open, the next best first.
     reasons : tuple of str
-        What speaks for each of them, in plain words.
+        What speaks for and against them, in plain words, and what to do next where the data do not decide.
     cautions : tuple of str
         What to keep in mind: an end of the range, a sample of the rows, few rows.
     rules : DataFrame
-        A row per rule: rule, label, says, picks (the number of groups), and its value for every number of groups.
+        A row per rule: rule, label, says, votes, picks (the number of groups), and its value for every number.
     headline : str
         The verdict in one sentence.
     """
@@ -91,72 +83,136 @@ class Verdict:
 class Decision:
     """The numbers of a verdict, before they are put into words.
 
-    `gains` and `back` are the numbers of groups that gain over one group and that come back; `larger` is the number
-    in which C sees much more than in the chosen one, None if there is none.
+    `gaining` are the numbers of groups that gain over one group; `against` names what keeps the verdict from being
+    clear, as keys of `wording.AGAINST`.
     """
 
     n_clusters: int
     degree: str
-    runners_up: tuple[int, ...]
-    gains: tuple[int, ...]
-    back: tuple[int, ...]
-    larger: int | None
+    runners_up: tuple[int, ...] = ()
+    gaining: tuple[int, ...] = ()
+    against: tuple[str, ...] = ()
 
 
 def decide(evidence: Evidence) -> Decision:
     """Weigh the evidence."""
-    numbers = evidence.usable
-    scores = RULES["groups"].values(evidence)
-    back = tuple(K for K in numbers if _comes_back(evidence, K))
-    # the best of many subsets and starts gains a little in pure noise, too; such groups do not come back
-    gains = tuple(K for K in numbers if scores[K] > (0 if K in back else _MARGIN))
-    if not gains:
-        best = max((scores[K] for K in numbers), default=-np.inf)
-        degree = CLEAR if best < -_MARGIN / 2 or not back else LEANING
-        return Decision(1, degree, back[:1] if degree == LEANING else (), gains, back, None)
-    both = sorted((K for K in gains if K in back), key=lambda K: -_robust(evidence, K))
+    gaining = [K for K in evidence.usable if evidence.gain(K) > 0]
+    return _which(evidence, gaining) if gaining else _one_group(evidence)
+
+
+def apart(evidence: Evidence, K: int) -> bool:
+    """Whether no two of the K groups touch."""
+    return _valley(evidence, K) <= LIMITS.apart
+
+
+def nearly_apart(evidence: Evidence, K: int) -> bool:
+    """Whether the K groups may touch, but are no cuts of one cloud."""
+    return _valley(evidence, K) <= LIMITS.nearly_apart
+
+
+def _valley(evidence: Evidence, K: int) -> float:
+    found = evidence.best(K)
+    return float("nan") if found is None else found.valley
+
+
+def reproducible(evidence: Evidence, K: int) -> bool:
+    """Whether fits to halves of the rows agree, and no group falls apart on the other half."""
+    return evidence.agreement(K) >= LIMITS.reproducible and evidence.strength(K) >= LIMITS.holds_together
+
+
+# -- one group ---------------------------------------------------------------------------------------------------------
+
+
+def _one_group(evidence: Evidence) -> Decision:
+    best = max(evidence.usable, key=evidence.gain, default=None)
+    others = () if best is None else (best,)
+    doubts = tuple(name for name, found in _doubts_about_one(evidence, best) if found)
+    refused = "spread" in doubts or (apart(evidence, best or 1) and evidence.one_group <= LIMITS.significant)
+    if best is not None and refused and "halves" in doubts:  # one group does not fit, and these are found again
+        return Decision(best, NOT_DECIDED, (1,), (), doubts)
+    if doubts:
+        return Decision(1, NOT_DECIDED, others, (), doubts)
+    against = tuple(name for name, found in _signs_against_one(evidence, best) if found)
+    return Decision(1, LEANING, others, (), against) if against else Decision(1, CLEAR)
+
+
+def _doubts_about_one(evidence: Evidence, best: int | None):
+    """What one group does not explain."""
+    yield "mute", not evidence.judged
+    yield "column", evidence.column > LIMITS.column
+    yield "spread", evidence.joint_tails > LIMITS.tails
+    yield "halves", best is not None and reproducible(evidence, best)
+
+
+def _signs_against_one(evidence: Evidence, best: int | None):
+    """What keeps one group from being clear."""
+    n, p = evidence.data.values.shape
+    yield "close", best is not None and evidence.gain(best) >= -LIMITS.close
+    yield "unlikely", evidence.one_group <= LIMITS.significant
+    yield "hint", evidence.column > 0
+    yield "flat", evidence.flatness > LIMITS.flat
+    yield "again", best is not None and evidence.agreement(best) >= LIMITS.hopeless
+    yield "few", n < LIMITS.rows or n < LIMITS.rows_per_column * p
+
+
+# -- which number ------------------------------------------------------------------------------------------------------
+
+
+def _which(evidence: Evidence, gaining: list[int]) -> Decision:
+    separate = [K for K in gaining if apart(evidence, K)]
+    back = [K for K in gaining if reproducible(evidence, K)]
+    best = _best(evidence, gaining, separate, back)
+    others = sorted(
+        (K for K in gaining if best != K), key=lambda K: (K not in separate, K not in back, -evidence.gain(K))
+    )
+    against = tuple(name for name, found in _doubts_about(evidence, best, gaining) if found)
+    if "neither" in against and best not in separate:  # nothing but the gain speaks for these groups
+        return Decision(1, NOT_DECIDED, (best, *others)[:_MOST_NAMED], tuple(gaining), against)
+    if "neither" in against or "chance" in against:
+        likely = () if evidence.gain(best) > LIMITS.close and "chance" not in against else (1,)
+        return Decision(best, NOT_DECIDED, (*likely, *others)[:_MOST_NAMED], tuple(gaining), against)
+    if not against:
+        return Decision(best, CLEAR, (), tuple(gaining))
+    first = (1,) if "small" in against else ()
+    return Decision(best, LEANING, (*first, *others)[:_MOST_NAMED], tuple(gaining), against)
+
+
+def _best(evidence: Evidence, gaining: list[int], separate: list[int], back: list[int]) -> int:
+    both = [K for K in separate if K in back]
+    if evidence.data.judge.wide and both:
+        strong = [K for K in both if evidence.strength(K) >= LIMITS.strong]
+        return max(strong) if strong else max(both, key=evidence.agreement)
+    best = max(both or separate or back or gaining, key=evidence.gain)
     if not both:
-        leading = max(gains, key=lambda K: (round(_agreement(evidence, K), 2), _robust(evidence, K)))
-        return Decision(leading, NOT_DECIDED, (1, *(K for K in gains if leading != K)), gains, back, None)
-    best = both[0]
-    larger = _much_more(evidence, best, numbers)
-    if larger is not None or evidence.spiked > _SPIKED:
-        best = max(both, key=lambda K: _agreement(evidence, K))
-        others = [K for K in both if best != K] or [K for K in numbers if best != K][:1]
-        return Decision(best, NOT_DECIDED, tuple(sorted(others)), gains, back, larger)
-    others = [K for K in both[1:] if _robust(evidence, best) - _robust(evidence, K) <= _OPEN][:_MOST_NAMED]
-    return Decision(best, _degree(evidence, best, both[1:]), tuple(others), gains, back, None)
+        return best
+    found_again = [K for K in separate if evidence.agreement(K) >= LIMITS.hopeless]
+    rivals = [K for K in much_more(evidence, gaining, best) if K in back or K in found_again]
+    if rivals:
+        return max(rivals, key=evidence.gain)
+    # of numbers that gain the same, the larger one describes more, unless it sets a few rows apart
+    same = [K for K in both if evidence.gain(K) > evidence.gain(best) - LIMITS.close]
+    return max(K for K in same if best >= K or evidence.smallest(K) >= LIMITS.share * evidence.n)
 
 
-def _comes_back(evidence: Evidence, K: int) -> bool:
-    halves = evidence.halves.get(K)
-    return halves is not None and halves.agreement >= COMES_BACK and halves.strength >= _HOLDS_TOGETHER
+def much_more(evidence: Evidence, gaining: list[int], best: int) -> list[int]:
+    """Numbers whose groups are nearly apart and gain so much more that they can replace groups that are apart."""
+    least = LIMITS.much_more * evidence.gain(best)
+    return [K for K in gaining if evidence.gain(K) > least and nearly_apart(evidence, K)]
 
 
-def _agreement(evidence: Evidence, K: int) -> float:
-    return evidence.halves[K].agreement if K in evidence.halves else float("nan")
-
-
-def _robust(evidence: Evidence, K: int) -> float:
-    best = evidence.best(K)
-    return -np.inf if best is None else best.robust
-
-
-def _value(evidence: Evidence, K: int, name: str) -> float:
-    best = evidence.best(K)
-    return -np.inf if best is None else best.values[name]
-
-
-def _much_more(evidence: Evidence, chosen: int, numbers: list[int]) -> int | None:
-    """The number of groups, not coming back, in which C sees much more than in the choice, whatever the variant."""
-
-    def beyond(K: int) -> float:
-        return min(_value(evidence, K, name) - _value(evidence, chosen, name) for name in WITHOUT_SKEW)
-
-    return max((K for K in numbers if chosen < K and beyond(K) > _MUCH_MORE), key=beyond, default=None)
-
-
-def _degree(evidence: Evidence, chosen: int, rivals: list[int]) -> str:
-    lead = all(_robust(evidence, chosen) - _robust(evidence, K) >= _MARGIN for K in rivals)
-    agreed = all(_value(evidence, chosen, name) >= _value(evidence, K, name) for name in _VOTERS for K in rivals)
-    return CLEAR if lead and agreed and _agreement(evidence, chosen) >= _SURELY else LEANING
+def _doubts_about(evidence: Evidence, best: int, gaining: list[int]):
+    """What keeps the number from being clear."""
+    agreement, separate, back = evidence.agreement(best), apart(evidence, best), reproducible(evidence, best)
+    less = evidence.gain(best) - max(LIMITS.close, LIMITS.less * evidence.gain(best))
+    larger = [K for K in gaining if best < K]
+    yield "neither", not back and not (separate and agreement >= LIMITS.hopeless)
+    yield "touch", not _valley(evidence, best) <= LIMITS.clearly_apart
+    yield "halves", not (back and agreement >= LIMITS.clearly_reproducible)
+    yield "chance", evidence.one_group > LIMITS.significant
+    yield "small", evidence.gain(best) <= LIMITS.close
+    yield "more", any(evidence.gain(K) > evidence.gain(best) for K in gaining)
+    yield "larger", any(nearly_apart(evidence, K) and reproducible(evidence, K) for K in larger)
+    yield "near", any(nearly_apart(evidence, K) and evidence.gain(K) > less for K in larger)
+    yield "column", evidence.column > evidence.gain(best) + LIMITS.close
+    yield "inside", evidence.inside.get(best, 0.0) > LIMITS.column
+    yield "end", best == max(evidence.usable)

@@ -5,40 +5,67 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..._utils.wording import count, listed
+from ..._utils.wording import count
 from .evidence import Evidence
-from .rules import RULES
+from .one_group import DRAWS
+from .rules import all_rules
 from .verdict import CLEAR, NOT_DECIDED, Decision, Verdict
 
-__all__ = ["rule_table", "said"]
+__all__ = ["AGAINST", "NEXT", "rule_table", "said"]
 
-# Groups with fewer rows than this are described by a handful of rows each: the page says so.
+# Groups with fewer rows than this are described by a handful of rows each.
 _FEW_ROWS = 15
-# Columns with a frequent value are a reason for doubt from this share on.
-_WORTH_SAYING = 0.25
+# What keeps a verdict from being clear, by the names that `verdict` gives.
+AGAINST = {
+    "mute": "Every column has few values or one frequent value: whether there are groups cannot be judged on them.",
+    "column": "A single column shows groups that no fit has found.",
+    "spread": "Rows that are far out in one column are far out in others, too: groups that differ in their spread "
+    "alone are possible, and so is one group with heavy tails.",
+    "close": "The gain of the best fit is close to 0.",
+    "unlikely": "",  # the line about the p-value says so
+    "hint": "A single column may show groups.",
+    "flat": "A column has no tails: it may be uniform, or several groups that overlap in it.",
+    "again": "",  # the line about the number has the agreement
+    "few": "There are too few rows, or too few per column, to rule out groups that only a few columns show.",
+    "neither": "The groups are neither clearly apart nor found again on other rows.",
+    "touch": "Two of the groups touch.",
+    "halves": "",  # the line about the number has the agreement
+    "chance": "",  # the line about the p-value says so
+    "small": "The gain over one group is small.",
+    "more": "Another number of groups gains more, but its groups touch or are not found again.",
+    "larger": "A larger number of groups is found again, too.",
+    "inside": "One of the groups may consist of several.",
+    "near": "A larger number of groups gains as much.",
+    "end": "No larger number of groups could be fitted.",
+}
+NEXT = (
+    "What next: give n_clusters if you know it, look at the merge tree for groups that belong together, or collect "
+    "more rows."
+)
 
 
 def rule_table(evidence: Evidence) -> pd.DataFrame:
-    """A row per rule: rule, label, says, picks, and a column per number of groups with its values."""
+    """A row per rule: rule, label, says, votes, picks, and a column per number of groups with its values."""
     rows = []
-    for name, rule in RULES.items():
+    for name, rule in all_rules().items():
         values = rule.values(evidence)
-        picked = rule.pick(values)
-        row = {"rule": name, "label": rule.label, "says": rule.says, "picks": picked}
+        row = {"rule": name, "label": rule.label, "says": rule.says, "votes": rule.votes, "picks": rule.pick(values)}
         rows.append(row | {K: values.get(K, np.nan) for K in evidence.numbers})
     table = pd.DataFrame(rows)
     table["picks"] = table["picks"].astype("Int64")
     return table
 
 
-def said(evidence: Evidence, decision: Decision, cautions: tuple[str, ...]) -> Verdict:
-    """The verdict with its reasons."""
+def said(
+    evidence: Evidence, decision: Decision, cautions: tuple[str, ...] = (), smallest: int | None = None
+) -> Verdict:
+    """The verdict with its reasons; `smallest` is the number of rows in the smallest group of the fit that is shown."""
     return Verdict(
         n_clusters=decision.n_clusters,
         degree=decision.degree,
         runners_up=decision.runners_up,
         reasons=tuple(_reasons(evidence, decision)),
-        cautions=(*_few_rows(evidence, decision), *cautions),
+        cautions=(*_few_rows(decision, smallest), *cautions),
         rules=rule_table(evidence),
         headline=_headline(decision),
     )
@@ -55,63 +82,71 @@ def _either(numbers) -> str:
 
 def _headline(decision: Decision) -> str:
     K, others = decision.n_clusters, decision.runners_up
+    shown = f"{_groups(K).capitalize()} {'is' if K == 1 else 'are'} shown."
     if decision.degree == NOT_DECIDED:
-        numbers = _either(sorted({K, *others}))
-        return f"Not decided by these data: {numbers} groups are possible. {_groups(K).capitalize()} are shown."
+        numbers = sorted({K, *others})
+        possible = f": {_either(numbers)} groups are possible" if len(numbers) > 1 else ""
+        return f"Not decided by these data{possible}. {shown}"
+    if K == 1 and decision.degree == CLEAR:
+        return "One group: nothing speaks for more."
     if K == 1:
-        if decision.degree == CLEAR:
-            return "These rows form one group: nothing speaks for more."
-        more = f", but {_either(others)} groups are not ruled out" if others else ""
-        return f"These rows seem to form one group{more}."
+        return f"One group, but {_either(others)} groups are not ruled out." if others else "One group, with doubts."
     if decision.degree == CLEAR:
         return f"{_groups(K).capitalize()}, clearly."
-    return f"{_groups(K).capitalize()}, more likely than {_either(others)}." if others else f"Probably {_groups(K)}."
+    return (
+        f"{_groups(K).capitalize()}, more likely than {_either(others)}."
+        if others
+        else f"{_groups(K).capitalize()}, with doubts."
+    )
 
 
 def _reasons(evidence: Evidence, decision: Decision):
-    shown = [K for K in dict.fromkeys((decision.n_clusters, *decision.runners_up)) if K > 1]
-    if not decision.gains:
-        yield (
-            "No number of groups explains the data better than one group does, once the skew of the columns is "
-            "taken into account."
-        )
-    elif decision.n_clusters > 1 and not set(decision.gains) & set(decision.back):
-        yield "The likelihood asks for groups, but none of them come back when only half of the rows are seen."
-    for K in shown[:4]:
-        yield _reason(evidence, K)
+    K = decision.n_clusters
+    if not decision.gaining and evidence.judged:
+        yield "No number of groups explains the rows better than one group does, once skew and tails are taken out."
+    shown = [k for k in dict.fromkeys((K, *decision.runners_up)) if k > 1]
+    for k in shown[:4]:
+        yield _about(evidence, k)
     if np.isfinite(evidence.one_group):
-        yield (
-            f"Two groups explain more than in {1 - evidence.one_group:.0%} of tables of one group with the same "
-            f"correlations (p = {evidence.one_group:.2f})."
-        )
-    if decision.degree == NOT_DECIDED and evidence.spiked > _WORTH_SAYING:
-        yield (
-            f"In {evidence.spiked:.0%} of the columns one value is frequent (zeros, saturated pixels): C cannot judge "
-            "such columns, and only what comes back on other rows counts."
-        )
-    if decision.larger is not None:
-        yield (
-            f"C keeps rising up to {_groups(decision.larger)}, but they do not come back on other rows: the data have "
-            f"more structure than {_groups(decision.n_clusters)}, and do not say how to cut it."
-        )
+        yield _about_p_value(evidence.one_group)
+    for name in decision.against:
+        if AGAINST[name]:
+            yield AGAINST[name]
+    if decision.degree == NOT_DECIDED:
+        yield NEXT
 
 
-def _reason(evidence: Evidence, K: int) -> str:
-    """What speaks for a number of groups: halves, and the rules that pick it."""
-    picks = {name: rule.pick(rule.values(evidence)) for name, rule in RULES.items()}
-    voters = [RULES[name].label for name, picked in picks.items() if picked == K]
-    halves = evidence.halves.get(K)
-    text = f"{_groups(K).capitalize()}: "
-    if halves is not None and np.isfinite(halves.agreement):
-        error = f" ± {halves.error:.2f}" if np.isfinite(halves.error) else ""
-        text += f"fits to two halves of the rows agree by {halves.agreement:.2f}{error} (1 is perfect, 0 is chance)"
-    else:
-        text += "halves of the rows could not be fitted"
-    chosen = f"; picked by {listed(voters, 6, quoted=False)}" if voters else "; picked by no rule"
-    return f"{text}{chosen}."
+def _about(evidence: Evidence, K: int) -> str:
+    """What was measured on a number of groups."""
+    found = evidence.best(K)
+    assert found is not None
+    parts = []
+    if np.isfinite(found.gain):
+        parts.append(f"they gain {found.gain:.0f} nats over one group".replace("-", "−"))
+    if np.isfinite(found.valley):
+        parts.append(f"the rows between the closest two are {min(found.valley, 1):.0%} as dense as inside")
+    if K in evidence.halves:
+        halves = evidence.halves[K]
+        if np.isfinite(halves.agreement):
+            times = "in one split" if len(halves.splits) == 1 else f"on average of {len(halves.splits)} splits"
+            parts.append(
+                f"fits to halves of the rows agree by {halves.agreement:.2f} {times} (1 is perfect, 0 is chance)"
+            )
+        else:
+            parts.append("halves of the rows could not be fitted")
+    return f"{_groups(K).capitalize()}: {'; '.join(parts) or 'nothing could be measured'}."
 
 
-def _few_rows(evidence: Evidence, decision: Decision):
-    best = evidence.best(decision.n_clusters)
-    if best is not None and decision.n_clusters > 1 and best.smallest < _FEW_ROWS:
-        yield f"The smallest group has {count(best.smallest, 'row')}: too few to say much about it."
+def _about_p_value(p_value: float) -> str:
+    if p_value <= 1 / (1 + DRAWS):
+        floor = f"p = {p_value:.2f}, the smallest that {DRAWS} draws can give"
+        return f"Two groups gain more than in all {DRAWS} tables of one group that were drawn ({floor})."
+    return (
+        f"Two groups gain as much in tables of one group with the same correlations (p = {p_value:.2f}): that is no "
+        "evidence against one group."
+    )
+
+
+def _few_rows(decision: Decision, smallest: int | None):
+    if decision.n_clusters > 1 and smallest is not None and smallest < _FEW_ROWS:
+        yield f"The smallest group has {count(smallest, 'row')}: too few to say much about it."

@@ -12,14 +12,14 @@ from .variables import Variable
 
 __all__ = ["HALF", "MISSING", "RANGE", "HeatMap", "heat_map"]
 
-# Rows across: a wide page has about as many pixels. Variables down: two screens; names stay legible.
+# Most rows (about the width of a wide page in pixels) and most variables (about two screens with legible names).
 _MAX_ROWS = 720
 _MAX_VARIABLES = 60
-# Values are cut at this many standard deviations from the overall mean: hardly a value of a bell curve lies beyond.
+# Values are clipped at this many standard deviations from the overall mean; few values of a normal density exceed it.
 RANGE = 2.5
-# The level of a missing cell, after those of values.
+# The level of a missing cell, above the levels of values.
 MISSING = 31
-# Levels on each side of 0. Steps of a sixth of a deviation are the finest that the eye tells apart.
+# Levels on each side of 0; steps of a sixth of a standard deviation are the smallest visible ones.
 HALF = 15
 
 
@@ -49,7 +49,7 @@ class HeatMap:
 def heat_map(X: PageRows, moments: Moments, points: Points, listed: list[Variable], n_selected: int) -> HeatMap | None:
     """The heat map of the selected variables `listed`, largest loadings first; None where nothing was selected.
 
-    The rows are among those that the subspace draws, so that a mark on one is a mark on the other.
+    Only rows that the scatter plot shows are used, so that marking a row works in both.
     """
     if not listed or not points.n_drawn:
         return None
@@ -67,7 +67,7 @@ def heat_map(X: PageRows, moments: Moments, points: Points, listed: list[Variabl
 
 
 def _by_group(indices: list[int], moments: Moments) -> list[int]:
-    """Variables that are highest in the same group stand together, the furthest first: blocks become visible."""
+    """Order variables by the group in which they are highest, largest deviation first, so that blocks are visible."""
     constant = moments.constant[indices]
     away = np.nan_to_num(moments.means[:, indices] - moments.mean[indices])
     away = away / np.where(constant, 1.0, moments.deviation[indices])

@@ -48,7 +48,7 @@ class Moments:
 
     @property
     def constant(self) -> np.ndarray:
-        """bool p: the columns that do not vary; rounding is all that they vary by."""
+        """bool p: the columns that are constant up to rounding errors."""
         return self.deviation <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
 
     @property
@@ -99,7 +99,7 @@ class PageRows:
     def moments(self, group: np.ndarray, K: int) -> Moments:
         """Means and deviations of the columns, overall and by `group` (n, from 0), over the cells that are there.
 
-        In two passes: differences of squares would cancel.
+        Uses two passes, because the one-pass formula suffers from cancellation.
         """
         p, start = self.shape[1], 0
         sums, observed = np.zeros((K, p)), np.zeros((K, p))

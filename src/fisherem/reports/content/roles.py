@@ -1,4 +1,4 @@
-"""The roles of the variables as the page shows them."""
+"""The roles of the variables, as shown on the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..text import clean
 
 __all__ = ["RoleRow", "Roles", "roles_of"]
 
-# Variables with a row in the table: selected, missed and redundant ones; noise is only counted.
+# Most variables in the table, which lists selected, missed and redundant ones; noise variables are only counted.
 _MAX_LISTED = 60
 _ORDER = {"selected": 0, "missed": 1, "redundant": 2}
 

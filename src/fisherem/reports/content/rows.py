@@ -12,18 +12,18 @@ from ..text import clean
 
 __all__ = ["Agreement", "Doubt", "Groups", "Points", "agreement", "doubts", "groups", "points", "stratified"]
 
-# Points drawn. 4,000 marks are what a page redraws without delay while it is zoomed; the coordinates of all axes
-# together are held below 40,000 numbers (0.3 MB), but never below 2,000 points.
+# Points drawn. A browser redraws 4,000 marks without delay while zooming. The coordinates of all axes together are
+# limited to 40,000 numbers (0.3 MB), but at least 2,000 points are drawn.
 _POINTS = 4000
 _NUMBERS = 40_000
 _FEWEST = 2000
-# Rows in the table that is searched and sorted: about 40 bytes each, 0.4 MB in all.
+# Rows in the searchable table: about 40 bytes each, 0.4 MB in total.
 MAX_LISTED = 10_000
-# Axes come in the order of their discriminating power; past the first twelve nobody looks.
+# Axes offered by the scatter plot, in order of their discriminating power.
 MAX_AXES = 12
-# A row is in doubt when no group has this posterior.
+# A row is uncertain if no group has at least this posterior.
 DOUBT = 0.9
-# Rows in doubt that the page lists, and known classes that it has a column for.
+# Most uncertain rows that are listed, and most known classes that get a column.
 MAX_DOUBTS = 200
 _MAX_CLASSES = 30
 
@@ -108,8 +108,8 @@ class Agreement:
 
 
 def stratified(groups: np.ndarray, K: int, size: int, seed: int = 0) -> np.ndarray:
-    """Numbers of at most `size` rows, in order: a quarter of the places shared evenly among the groups, so that none
-    disappears, the others by size."""
+    """Numbers of at most `size` rows, in order: a quarter of them is shared evenly among the groups, so that
+    small groups are represented, the rest in proportion to the group sizes."""
     n = len(groups)
     if n <= size:
         return np.arange(n)
@@ -190,7 +190,7 @@ def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
 
 
 def _natural(name: str) -> tuple[int, float, str]:
-    """Numbers by size, before words by letters."""
+    """Sort key: numbers by value, followed by other names alphabetically."""
     try:
         return (0, float(name), name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What comes back on other rows, as the page, the terminal and the files show it."""
+"""The stability of groups and variables under refits to subsamples, for the page, the terminal and the files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .rows import MAX_DOUBTS
 
 __all__ = ["RowBack", "RowsBack", "StabilityTable", "VariableBack", "stability_of", "stability_record"]
 
-# Variables with a row in the table: the most frequent ones; the others were rarely selected.
+# Most variables in the table, by selection frequency.
 _MAX_STABLE = 40
 
 
 @dataclass(frozen=True)
 class RowBack:
-    """A row that often leaves its group (from 0): its number in X (from 0), the share of refits in which it came back,
-    and its known class."""
+    """A row that often changes groups: its number in X and its group (both from 0), the share of refits that assign it
+    to this group, and its known class."""
 
     row: int
     id: str
@@ -32,12 +32,12 @@ class RowBack:
 
 @dataclass(frozen=True)
 class RowsBack:
-    """How often the groups of the n rows came back.
+    """How often the refits assign the n rows to their groups.
 
-    `shares` (n) of the refits put each row into its group again, `mean` is their mean and `groups` (K) their means by
-    group (NaN for a group without rows). `n_shaky` rows come back in fewer refits than the threshold; `shaky` holds at
-    most 200 of them, the least certain first. `n_moved` rows lie in another group on the page than in the fit that the
-    refits are compared with.
+    `shares` (n) are the shares of refits that assign each row to its group, `mean` is their mean and `groups` (K) are
+    their means by group (NaN for an empty group). `n_shaky` rows are below the threshold; `shaky` holds at most 200 of
+    them, least stable first. `n_moved` rows have a different group on the page than in the fit that the refits are
+    compared with.
     """
 
     shares: np.ndarray
@@ -50,8 +50,8 @@ class RowsBack:
 
 @dataclass(frozen=True)
 class VariableBack:
-    """A variable: its number in the table (from 0), name, the share of refits that select it, whether the page's fit
-    selects it and whether it is stable."""
+    """A variable: its column (from 0), its name, the share of refits that select it, whether the page's fit selects it
+    and whether it is stable."""
 
     index: int
     name: str
@@ -90,7 +90,7 @@ class StabilityTable:
 def stability_of(
     stability: Stability, support: np.ndarray, posteriors: np.ndarray, ids, known=None, threshold: float = COMES_BACK
 ) -> StabilityTable:
-    """The table of a `Stability` beside the page's own selection `support` (bool p) and posteriors (n x K)."""
+    """The table of a `Stability` next to the selection of the page's fit, `support` (bool p) and posteriors (n x K)."""
     if not isinstance(stability, Stability):
         raise TypeError(f"stability must be the result of fisherem.stability(...); got a {type(stability).__name__}")
     p = len(support)

@@ -16,8 +16,8 @@ MAX_LISTED = 100
 MAX_BOXES = 24
 _GROUP_BOXES = 480
 _FEWEST_BOXES = 6
-# Lines of the profile: what fits a screen of a phone twice. Past it, the selected variables leave some lines to the
-# strongest of the others; more than a dozen of these would hide the selected ones.
+# Lines of the profile, about two screens of a phone. If there are more variables, a few lines are reserved for the
+# strongest of those not selected, but at most a dozen.
 MAX_NAMED = 40
 _FEWEST_OTHERS = 4
 _MOST_OTHERS = 12
@@ -83,7 +83,7 @@ def _quantiles(column: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
 
 
 def profile(model, moments: Moments, names: list[str]) -> Profile:
-    """The standardised group means (K x p) of a fit, over the variables that are worth a line.
+    """The standardised group means (K x p) of a fit, for the most informative variables.
 
     Up to 40 variables are all shown, in the order of the table. Of more, the selected ones come first, largest loadings
     first, and then the others whose variance lies between the groups most.
@@ -101,7 +101,7 @@ def _strongest(model, support: np.ndarray, between: np.ndarray) -> np.ndarray:
     """At most 40 numbers of variables: selected ones by their loadings, then others by their share between groups."""
     sizes = np.linalg.norm(model.loadings_, axis=1)
     by_size, by_share = np.argsort(-sizes, kind="stable"), np.argsort(-between, kind="stable")
-    if support.all():  # nothing was selected among them
+    if support.all():  # no selection: all variables are used
         return by_share[:MAX_NAMED]
     selected = by_size[support[by_size]][: MAX_NAMED - _FEWEST_OTHERS]
     room = min(MAX_NAMED - len(selected), _MOST_OTHERS)

@@ -1,10 +1,11 @@
-"""The page's still pictures. Data of the page's content goes in, SVG text comes out; nothing else is touched.
+"""The static figures of the page: functions from the page's content to SVG text, without side effects.
 
 Pictures wider than a phone are drawn twice, wide and narrow, and the style sheet shows the one that fits, so that text
 keeps its size.
 """
 
 from .boxes import box_plot
+from .consensus import consensus_figure, consensus_scale
 from .criterion import criterion_lines
 from .frame import legend_mark
 from .heat import heat_figure, heat_scale
@@ -12,5 +13,6 @@ from .path import path_panels
 from .profile import profile_plot
 
 __all__ = [
-    "box_plot", "criterion_lines", "heat_figure", "heat_scale", "legend_mark", "path_panels", "profile_plot",
+    "box_plot", "consensus_figure", "consensus_scale", "criterion_lines", "heat_figure", "heat_scale", "legend_mark",
+    "path_panels", "profile_plot",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page of a segmented image: from its content to one HTML file. Maps and tables stand still; buttons save them."""
+"""The page of a segmented image: from its content to one HTML file. Maps and tables are static; buttons save them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conclusion at the top of the page of a table: what was found, in plain words, and what speaks against it."""
+"""The conclusion at the top of the page of a table: the result in words, and its limitations."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from .table_content import Content
 
 __all__ = ["Conclusion", "conclude"]
 
-# Groups that get a line of their own at the top, and variables that it names on each side; the section on the groups
-# has them all.
+# Most groups that are described at the top, and most high and low variables of each; the section on the groups lists
+# all of them.
 _MOST_GROUPS = 6
 _MOST_NAMED = 2
-# One row in ten between groups is worth a word.
+# Share of uncertain rows from which a caveat is shown.
 _MANY_DOUBTS = 0.1
-# The mean of fewer rows is uncertain by a third of a standard deviation or more.
+# The standard error of the mean of fewer rows is a third of a standard deviation or more.
 _FEW_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """`sentences` say what was found, `groups` what each group is like (none of more than six), `caveats` what to keep
-    in mind before relying on it."""
+    """`sentences` describe the result, `groups` each group (empty for more than six), `caveats` the limitations."""
 
     sentences: list[str]
     groups: list[GroupWords]
@@ -35,7 +34,7 @@ class Conclusion:
 
 
 def conclude(content: Content) -> Conclusion:
-    """The conclusion of a page; one group leaves nothing to say."""
+    """The conclusion of a page; for a single group, only whether the fit converged."""
     if content.K == 1:
         return Conclusion([], [], list(_not_converged(content)))
     shown = content.words if len(content.words) <= _MOST_GROUPS else []
@@ -44,7 +43,7 @@ def conclude(content: Content) -> Conclusion:
 
 
 def _selected(found: list[Effect]) -> list[Effect]:
-    """The selected variables that are furthest off: the line above the groups speaks of these."""
+    """The selected variables with the largest effects."""
     return [e for e in found if e.selected][:_MOST_NAMED]
 
 
@@ -56,21 +55,21 @@ def _sentences(c: Content) -> Iterator[str]:
     if c.n_selected < c.p and others.get("redundant"):
         verb = "differ" if others["redundant"] > 1 else "differs"
         yield (
-            f"{count(others['redundant'], 'other variable')} {verb} between the groups as well, but the selected ones "
-            "explain how."
+            f"{count(others['redundant'], 'other variable')} also {verb} between the groups, but the selected ones "
+            "explain these differences."
         )
     if c.stability and c.stability.back:
         share, seen = number(100 * c.stability.back.mean, 0), number(100 * c.stability.fraction, 0)
-        yield f"When only {seen}% of the rows are seen, a row is in its group again {share}% of the time."
+        yield f"When the model is refitted to {seen}% of the rows, a row is assigned to its group {share}% of the time."
     if c.agreement and not c.given and c.agreement.n_scored:
         share = number(100 * c.agreement.accuracy, 0)
         yield f"The groups agree with the known classes for {share}% of the rows."
     if c.agreement and c.given:
         share = number(100 * c.agreement.accuracy, 0)
-        yield f"By these variables alone, {share}% of the rows are put into the group that was given."
+        yield f"These variables alone assign {share}% of the rows to their given group."
 
 
-# -- what speaks against it: a rule gives the sentences that it has to say ---------------------------------------------
+# -- limitations: each function yields the sentences that apply ------------------------------------------------------
 
 
 def _not_converged(c: Content) -> Iterator[str]:
@@ -87,22 +86,22 @@ def _of_the_number(c: Content) -> Iterator[str]:
     if c.given:
         yield (
             "The groups were given, not found. Groups that were made from the same table always differ in some "
-            "variables, whether they are real or not."
+            "variables, whether or not they are real."
         )
     elif not (c.verdict or c.search):
-        yield f"The number of groups, {c.K}, was given: other numbers were not tried."
+        yield f"The number of groups, {c.K}, was given; other numbers were not tried."
 
 
 def _of_the_search(c: Content) -> Iterator[str]:
     if c.search and c.search.interrupted:
-        yield f"The search was interrupted: the choice rests on the {integer(c.search.n_fits)} fits that were finished."
+        yield f"The search was interrupted: the choice is based on {integer(c.search.n_fits)} completed fits."
 
 
 def _no_better_than_one(c: Content) -> Iterator[str]:
     if c.value is not None and c.value < 0:
         yield (
-            f"C(K, S) is {number(c.value, 1)}, below 0: taken as bell-shaped, {c.K} groups describe these rows no "
-            "better than one does."
+            f"C(K, S) is {number(c.value, 1)}, below 0: {c.K} Gaussian groups describe these rows no better than a "
+            "single one."
         )
 
 
@@ -110,12 +109,12 @@ def _of_the_posteriors(c: Content) -> Iterator[str]:
     if c.certainty.saturated:
         few = f" There are fewer rows ({integer(c.n_fitted)}) than variables ({integer(c.p)})."
         yield (
-            "The posteriors carry no information on how sure the groups are, so the page cannot say which rows are in "
-            f"doubt.{few if c.n_fitted < c.p else ''}"
+            "The posteriors do not indicate how certain the groups are, so the page cannot show which rows are "
+            f"uncertain.{few if c.n_fitted < c.p else ''}"
         )
     elif c.n_doubts >= _MANY_DOUBTS * c.n:
         share = number(100 * c.n_doubts / c.n, 0)
-        yield f"{integer(c.n_doubts)} of {integer(c.n)} rows ({share}%) lie between groups."
+        yield f"{integer(c.n_doubts)} of {integer(c.n)} rows ({share}%) have no clear group."
 
 
 def _of_small_groups(c: Content) -> Iterator[str]:
@@ -133,17 +132,17 @@ def _of_the_stability(c: Content) -> Iterator[str]:
     t = c.stability
     if t is None:
         if not (c.verdict or c.given):
-            yield "Whether the groups and the variables come back on other rows was not checked."
+            yield "The stability of groups and variables on other rows was not checked."
         return
     limit = number(100 * t.threshold, 0)
     if t.back and t.back.n_shaky:
         shaky = f"{integer(t.back.n_shaky)} of {integer(c.n)} rows"
-        yield f"{shaky} came back to their group in fewer than {limit}% of the refits."
+        yield f"{shaky} were assigned to their group in fewer than {limit}% of the refits."
     rare = int((t.frequencies[c.support] < t.threshold).sum())
     if c.n_selected < c.p and rare:
         yield (
-            f"{integer(rare)} of the {integer(c.n_selected)} selected variables came back in fewer than {limit}% of "
-            "the refits: on other rows, others may take their place."
+            f"{integer(rare)} of the {integer(c.n_selected)} selected variables are selected in fewer than {limit}% of "
+            "the refits: on other rows, different variables may be selected."
         )
 
 
@@ -151,15 +150,15 @@ def _of_missing_cells(c: Content) -> Iterator[str]:
     if c.n_missing:
         share = number(100 * c.n_missing / (c.n * c.p), 1)
         cells = f"{count(c.n_missing, 'cell')} ({share}%) {'are' if c.n_missing > 1 else 'is'} missing"
-        yield f"{cells}: pictures and means are of the others."
+        yield f"{cells}: figures and means use the observed cells."
 
 
 def _of_the_rows(c: Content) -> Iterator[str]:
     if c.n_fitted != c.n:
-        yield f"The page shows {integer(c.n)} rows; the model was fitted to {integer(c.n_fitted)} others."
+        yield f"The page shows {integer(c.n)} rows; the model was fitted to {integer(c.n_fitted)} rows."
 
 
-# In the order in which they matter.
+# In order of importance.
 _CAVEATS: tuple[Callable[[Content], Iterator[str]], ...] = (
     _not_converged, _no_better_than_one, _of_the_posteriors, _of_the_verdict, _of_the_number, _of_the_search,
     _of_small_groups, _of_the_stability, _of_missing_cells, _of_the_rows,

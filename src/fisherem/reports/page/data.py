@@ -1,11 +1,10 @@
-"""What the browser needs to draw the subspace, to list the rows and to mark things, as plain numbers and text."""
+"""The JSON data that the scripts of the page use."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..._utils.wording import group_name
-from ...plots.style import PALETTE
 from ..content.heat import HALF, RANGE
 from ..figures import svg
 from .table_content import Content
@@ -24,8 +23,6 @@ def page_data(content: Content) -> dict:
     data = {
         "groups": [_group(content, k) for k in range(content.K)],
         "marks": list(svg.MARK_PATHS),
-        "colours": len(PALETTE),
-        "total": points.total,
         "ids": points.ids,
         "row": (points.rows + 1).tolist(),
         "group": points.groups.tolist(),
@@ -41,7 +38,6 @@ def page_data(content: Content) -> dict:
             for v in content.variables
         ],
         "names": _names(content),
-        "saturated": content.certainty.saturated,
     }
     if content.heat is not None:
         heat = content.heat

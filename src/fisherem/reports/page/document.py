@@ -1,4 +1,4 @@
-"""HTML files made of the package's templates, and written in one piece."""
+"""Render HTML pages from the package's templates and write them atomically."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ..._utils.atomic import atomic_file
 from ..._utils.wording import group_name
-from ..figures import svg
 from ..text import breaking, integer, number
 
 __all__ = ["asset", "scripts", "template", "write_page"]
@@ -25,25 +24,24 @@ def asset(name: str) -> str:
 
 @cache
 def template(name: str):
-    """A Jinja template of that folder; it escapes what it is given and refuses names that it is not given."""
+    """A Jinja template of that folder; values are escaped, and undefined names raise an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
     )
-    environment.filters |= {"num": number, "int": integer, "colour": svg.colour, "group_name": group_name}
-    environment.filters["breaking"] = breaking
+    environment.filters |= {"num": number, "int": integer, "group_name": group_name, "breaking": breaking}
     return environment.get_template(name)
 
 
 def scripts(names: Sequence[str]) -> tuple[str, str]:
-    """(the scripts of these files in one, its SHA-256 in base 64): the page's policy runs this script and no other."""
+    """(the scripts of these files in one, its SHA-256 in base 64); the page's security policy allows no other."""
     script = "".join(asset(name) for name in names)
     return script, base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def write_page(path: Path, html: str) -> Path:
-    """Write the page in one piece, with its folder if need be; returns the path."""
+    """Write the page atomically, creating its folder if necessary; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write(html.encode("utf-8"))

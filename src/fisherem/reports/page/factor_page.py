@@ -1,7 +1,7 @@
-"""Mixtures of factor models on the page: their groups, and the variables that tell these apart.
+"""The page of a mixture of factor models: its groups, and the variables that separate them.
 
-The page draws a plane that separates groups, which such a mixture has not: it is that of its groups as `explain` finds
-it. What was fitted stands in the notes.
+Such a mixture has no discriminative plane, so the page shows the one that `explain` finds for its groups. The notes
+describe the fitted model.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def _fitted(model) -> Any:
 
 
 def as_given_groups(model, X) -> tuple[Any, list[str]]:
-    """(the model that draws the plane of these groups, what was fitted in words) for rows X (n x p, or a path)."""
+    """(a model with the discriminative plane of these groups, notes on the fit) for rows X (n x p, or a path)."""
     fitted = _fitted(model)
-    explaining = import_module("fisherem.explaining")  # comes after the pages in the flow of the package
+    explaining = import_module("fisherem.explaining")  # imported late: it depends on this package
     seen = explaining.explain(X, fitted.predict(X)).model
     return seen, _notes(model, fitted)
 
@@ -44,7 +44,7 @@ def _notes(model, fitted: FactorMixture) -> list[str]:
     lines = [
         f"the groups are those of a mixture of factor models, {structure.name} ({structure.words}), with {factors} "
         f"factors: {size}, {values}, {how}",
-        "all variables made them; the page shows the plane and the variables that tell them apart",
+        "the groups depend on all variables; the page shows the plane and the variables that separate them",
     ]
     if isinstance(model, ModelSearch):
         tried = f"{integer(len(model.results_))} fits"

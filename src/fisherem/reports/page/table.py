@@ -18,7 +18,7 @@ from .table_content import Content, build
 
 __all__ = ["render", "report"]
 
-# In the order in which they run: each may use what those before it define.
+# In execution order: each script may use definitions of the previous ones.
 _SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "saving.js")
 
 
@@ -37,7 +37,7 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
         Usually the rows of the fit. A frame's column names and index are kept. A file is read once if it fits half of
         the model's memory budget, and in blocks otherwise.
     path : str or Path
-        The file to write; its folder is made if need be. An existing file is replaced in one piece.
+        The file to write; its folder is created if necessary. An existing file is replaced atomically.
     ids : sequence of n, optional
         Names of the rows; by default the frame's index, or the rows' numbers from 1.
     labels : sequence of n, optional
@@ -45,8 +45,8 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
     title : str, optional
         The page's heading.
     stability : Stability, optional
-        The result of `fisherem.stability` for these rows: the page then says how often the group of each row and
-        each variable came back. It is what to look at where posteriors carry no information (more variables than rows).
+        The result of `fisherem.stability` for these rows: the page then shows how often the group of each row and
+        each variable are found again. Useful if the posteriors are not informative (more variables than rows).
     notes : sequence of str, optional
         What was done to the data before the fit, such as "columns were standardised".
 

@@ -165,7 +165,4 @@ def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, ids, known) -> dict
 def _subspace(fitted, d: int) -> dict[str, Any]:
     """What the scatter draws beside the points, on the axes that it offers."""
     a = min(d, rows.MAX_AXES)
-    return {
-        "centres": fitted.latent_means_[:, :a],
-        "covariances": fitted.covariances_[:, :a, :a],
-    }
+    return {"centres": fitted.latent_means_[:, :a], "covariances": fitted.covariances_[:, :a, :a]}

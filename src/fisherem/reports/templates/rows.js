@@ -86,7 +86,7 @@
     const many = (n) => n.toLocaleString("en");
     Page.byId("row-count").textContent = part.length
       ? `Rows ${many(first + 1)} to ${many(first + part.length)} of ${many(state.found.length)}`
-      : "No row is found";
+      : "No matching rows";
     Page.byId("row-before").disabled = state.page === 0;
     Page.byId("row-after").disabled = state.page >= pages - 1;
     heads.forEach((button) => {

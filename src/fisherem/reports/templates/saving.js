@@ -38,8 +38,12 @@
     return [...table.rows].map((row) => [...row.cells].filter((c) => !c.classList.contains("barcol")).map(plain));
   }
 
+  // Spreadsheets compute text that begins like a formula: an apostrophe in front makes it plain text (numbers stay).
+  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?%?$/i;
+  const marked = (text) => (/^'*[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? "'" + text : text);
+
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
-  const csv = (lines) => "\ufeff" + lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  const csv = (lines) => "\ufeff" + lines.map((line) => line.map((text) => quoted(marked(text))).join(",")).join("\r\n") + "\r\n";
 
   // -- pictures --------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""How sure the groups of the rows are: where posteriors can say it, and where they cannot."""
+"""Whether the posteriors indicate how certain the groups are."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ..._utils.wording import count
 
 __all__ = ["SATURATED", "Certainty", "certainty"]
 
-# Rows whose groups overlap at all lower the mean of the largest posteriors below this. Above it nearly every row has a
-# posterior of 1, and "no row in doubt" says no more than that the groups were cut apart.
+# If groups overlap at all, the mean of the largest posteriors is below this. Above it, nearly every row has a posterior
+# of 1, so the posteriors do not indicate which rows are uncertain.
 SATURATED = 0.999
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """What posteriors can say of how sure the groups are.
+    """Whether the posteriors are informative.
 
-    `mean` is the mean of the largest posteriors; `saturated` says that posteriors carry no information here, and
-    `reasons` why, in words (none otherwise).
+    `mean` is the mean of the largest posteriors; `saturated` says that the posteriors are not informative, and
+    `reasons` explain why (empty otherwise).
     """
 
     mean: float
@@ -32,14 +32,14 @@ class Certainty:
 
 
 def certainty(mean: float, n_clusters: int, n: int, p: int, words: tuple[str, str] = ("row", "variable")) -> Certainty:
-    """Whether posteriors say how sure the groups are, of a fit to n rows of p variables with this mean posterior.
+    """Judge the posteriors of a fit to n rows of p variables from the mean of the largest posteriors.
 
     `words` are what a row and a variable are called.
     """
     row, variable = words
     if n_clusters == 1 or (n >= p and mean <= SATURATED):
         return Certainty(mean, False, ())
-    head = f"The posteriors carry no information on how sure the groups are: on average the largest is {mean:.4f}."
+    head = f"The posteriors do not indicate how certain the groups are: the largest is on average {mean:.4f}."
     if n < p:
         why = (
             f"There are fewer {row}s ({n:,}) than {variable}s ({p:,}). Almost any grouping of so few {row}s can be "
@@ -48,7 +48,7 @@ def certainty(mean: float, n_clusters: int, n: int, p: int, words: tuple[str, st
         )
     else:
         why = (
-            f"Over {count(p, variable)} small differences add up, and the model takes them all for real: every {row} "
-            "looks certain, even where two groups are halves of one."
+            f"Small differences add up over {count(p, variable)}, so every {row} looks certain, even if two groups "
+            "are halves of a single one."
         )
     return Certainty(mean, True, (head, why))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from ...core.engine.stopping import STOPPING
+from ...core.engine.loop import STOPPING
 from ...estimators import BayesianFisherEM, FisherEM, SparseFisherEM
 from ...model.dlm import resolve
 from ..text import clean, integer
@@ -20,13 +20,14 @@ __all__ = ["GIVEN_GROUPS", "facts", "made_by_selected"]
 GIVEN_GROUPS = "given groups"
 
 _MEANS = {
-    "latent": "inside the axes: the selected variables make the groups",
-    "full": "in every variable: all of them make the groups",
+    "latent": "inside the axes: the groups depend on the selected variables",
+    "full": "in every variable: the groups depend on all of them",
 }
 _STOPS = {
-    "aitken": "the likelihood settled",
-    "fisher": "Fisher's criterion settled",
-    "cycle": "the iterations ended in a cycle; the most likely iterate is shown",
+    "aitken": "the likelihood converged",
+    "fisher": "Fisher's criterion converged",
+    "groups kept": "further iterations lead to groups that gain less over one group than those of the start",
+    "cycle": "the iterations ended in a cycle; the iterate with the largest likelihood is shown",
     "max_iter": "the maximum number of iterations was reached",
 }
 
@@ -85,6 +86,8 @@ def _decisions(model) -> list[tuple[str, str]]:
 
 def _sparsity(model: SparseFisherEM) -> list[tuple[str, str]]:
     """The shares that were given; or that the variables were chosen with the groups."""
+    if getattr(model, "penalty", None) is not None:
+        return [("Sparsity", f"a penalty of {model.penalty:g} on the loadings")]
     if isinstance(model.sparsity, str):
         return [("Sparsity", f"{model.sparsity}: the variables were chosen with the groups, by C(K, S)")]
     shares = np.atleast_1d(np.asarray(model.sparsity, float))

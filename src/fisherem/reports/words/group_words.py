@@ -11,15 +11,15 @@ from ..text import number
 
 __all__ = ["Effect", "GroupWords", "effects", "group_words"]
 
-# Variables named on each side of a group: what a reader keeps in mind.
+# Most high and most low variables that are named for a group.
 _MOST_NAMED = 4
-# Selected variables named in any case, where their effect is large enough.
+# Selected variables that are always named if their effect is large enough.
 _SELECTED_NAMED = 2
-# Smaller differences are not named. Cohen (1988) calls 0.5 a medium effect: groups this far apart still share two
-# thirds of their range.
+# Smaller differences are not named. Cohen (1988) calls 0.5 a medium effect; groups this far apart overlap by about
+# two thirds.
 LEAST_EFFECT = 0.5
-# A variable that hardly varies inside the groups would have an effect without end: the deviation that effects are
-# measured in is at least this share of the overall one.
+# Lower bound on the within-group standard deviation, relative to the overall one: effects of variables that hardly
+# vary within the groups would otherwise be unbounded.
 _LEAST_DEVIATION = 0.1
 
 
@@ -77,7 +77,7 @@ def group_words(model, moments: Moments, names: list[str]) -> list[GroupWords]:
     def named(k: int, sign: int) -> list[Effect]:
         signed = np.where(differing, sign * sizes[k], 0.0)
         strongest = np.argsort(-signed, kind="stable")[:_MOST_NAMED]
-        # the page speaks of the selected variables first: those are among the named, if only at the end
+        # always include the selected variables with the largest effects
         chosen = np.argsort(-np.where(support, signed, 0.0), kind="stable")[:_SELECTED_NAMED]
         order = sorted({*strongest.tolist(), *chosen.tolist()}, key=lambda j: -signed[j])
         return [Effect(j, names[j], float(sizes[k, j]), bool(support[j])) for j in order if signed[j] >= LEAST_EFFECT]

@@ -28,7 +28,11 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class VerdictPart:
-    """A verdict as the page shows it: `numbers` are the columns of the table, `chosen` the number of groups shown."""
+    """A verdict as the page shows it: `numbers` are the columns of the tables, `chosen` the number of groups shown.
+
+    `rules` have a vote, `others` have none. `consensus` (m x m) is the share of fits to halves of the rows that put two
+    rows together, `groups` (m) are their groups; None where no halves were fitted.
+    """
 
     headline: str
     degree: str
@@ -38,6 +42,9 @@ class VerdictPart:
     numbers: list[int]
     chosen: int
     rules: list[RuleRow]
+    others: list[RuleRow]
+    consensus: np.ndarray | None
+    groups: np.ndarray
 
 
 def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictPart | None:
@@ -50,6 +57,7 @@ def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictP
         return None
     table = verdict.rules
     numbers = [int(K) for K in table.columns if isinstance(K, (int, np.integer))]
+    consensus, groups = search.evidence_.consensus(verdict.n_clusters) or (None, np.zeros(0, int))
     return VerdictPart(
         headline=clean(in_words(verdict.headline, words), 300),
         degree=verdict.degree,
@@ -58,7 +66,10 @@ def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictP
         cautions=[clean(in_words(text, words), 600) for text in verdict.cautions],
         numbers=numbers,
         chosen=verdict.n_clusters,
-        rules=[_rule(row, numbers) for _, row in table.iterrows()],
+        rules=[_rule(row, numbers) for _, row in table[table["votes"]].iterrows()],
+        others=[_rule(row, numbers) for _, row in table[~table["votes"]].iterrows()],
+        consensus=consensus,
+        groups=groups,
     )
 
 
@@ -84,5 +95,5 @@ def _rule(row, numbers: list[int]) -> RuleRow:
 
 
 def joins_of(posteriors: np.ndarray) -> list[str]:
-    """Which groups would join next, in words; none for one or two groups, where there is nothing to choose."""
+    """Which groups would be merged first, in words; none for one or two groups."""
     return merge_tree(posteriors).sentences() if posteriors.shape[1] > 2 else []

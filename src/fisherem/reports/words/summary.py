@@ -76,8 +76,8 @@ def model_words(model) -> str:
     other, key = rest[0], kept["reason"]
     name, digits = _COMPARED_BY[key]
     values = f"{name} {kept[key]:{digits}} against {other[key]:{digits}}"
-    if kept[key] < other[key]:  # the flexible model is better, but by less than it takes
-        return f"chosen because {other['model']} separates the groups only slightly better: {values}"
+    if kept[key] < other[key]:  # the more flexible model is better, but not by enough
+        return f"chosen because {other['model']} is only slightly better: {values}"
     return f"chosen over {other['model']}: {values}"
 
 
@@ -103,16 +103,16 @@ def noise_words(model) -> str:
 def scale_words(model) -> str:
     """How the estimator bent and scaled the columns, and what was tried; "" if it left them as they were given."""
     bent = int((getattr(model, "exponents_", np.ones(1)) != 1).sum())
-    bending = f"{count(bent, 'skewed column')} bent by a power" if bent else ""
+    bending = f"{count(bent, 'skewed column')} transformed by a power" if bent else ""
     return ", ".join(filter(None, (_scaling_words(model), bending)))
 
 
 def _scaling_words(model) -> str:
-    done = {"none": "columns as they are", "standardise": "columns standardised"}[getattr(model, "scale_", "none")]
+    done = {"none": "columns unchanged", "standardise": "columns standardised"}[getattr(model, "scale_", "none")]
     decisions = getattr(model, "decisions_", None)  # files of earlier versions have none
     why = [] if decisions is None else list(decisions["reason"][decisions["decision"] == "scaling"])
     if getattr(model, "scale", "none") != "auto" or not why:
-        return done if done != "columns as they are" else ""
+        return "" if done == "columns unchanged" else done
     return f"{done}: {why[0]}"
 
 

@@ -1,33 +1,26 @@
-"""The F-step as the loop sees it: posteriors' sums in, axes out. Dense or one of the three sparse algorithms."""
+"""The F-step that the loop calls: sums of the groups in, axes out; dense or one of the sparse algorithms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ...._utils.register import Register
-from ....solvers.procrustes import independent_columns, nearest_orthonormal
+from ....solvers.small import independent_columns, nearest_orthonormal
 from ...data.scatter import DenseScatter
-from .base import SparseStep
-from .between import Between
-from .dense import DISCRIMINANTS
-from .sparse_regression import sparse_regression
-from .sparse_svd import sparse_svd
-from .sparse_two_step import sparse_two_step
+from .dense import DISCRIMINANTS, Between
+from .sparse import SPARSE_STEPS
 
 __all__ = ["AXIS_WEIGHTS", "SPARSE_STEPS", "Axes", "FStep", "FrozenStep", "SubsetStep"]
 
-SPARSE_STEPS: Register[SparseStep] = Register(
-    "sparse step", {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
-)
-
 
 def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
-    """s_j^(gamma_1 / gamma_j): the most relevant axis keeps its share, the others are the sparser the less they tell.
+    """s_j^(gamma_1 / gamma_j): the most relevant axis keeps its share; the less relevant an axis, the sparser it gets.
 
-    gamma_j, the eigenvalues of S^-1 S_B, are the axes' shares of Fisher's criterion. A share of 1 stays 1.
+    gamma_j, the eigenvalues of S^-1 S_B, are the axes' contributions to Fisher's criterion. A share of 1 stays 1.
     """
     ratio = np.maximum(np.linalg.eigvalsh(between.M)[::-1][:d], np.finfo(float).tiny)
     ratio = np.append(ratio, np.full(d - len(ratio), np.finfo(float).tiny))
@@ -48,7 +41,8 @@ class Axes:
     sparse: np.ndarray | None = None  # p x d sparse loadings before Procrustes; None for a dense step
     loadings: np.ndarray | None = None  # p x d orthonormal; None for a dense step (see `FStep.loadings`)
     gap: float = 0.0  # optimality gap of the sparse solver
-    dropped: tuple[int, ...] = ()  # axes that added no direction to those before them
+    dropped: tuple[int, ...] = ()  # axes that are combinations of those before them
+    moved: float = 0.0  # of an alternating sparse step: the relative move of its last sweep
 
     @property
     def d(self) -> int:
@@ -68,7 +62,7 @@ class Axes:
 
 @dataclass
 class FStep:
-    """A configured F-step; keeps the last sparse solution to start the next one from."""
+    """A configured F-step, which keeps the last sparse solution as a warm start for the next."""
 
     discriminant: str
     d: int
@@ -76,10 +70,11 @@ class FStep:
     sparsity: np.ndarray | None = None  # one share per axis, each in (0, 1]
     scale_penalty: bool = False
     axis_weights: str = "equal"
+    options: dict[str, Any] = field(default_factory=dict)  # keywords of the sparse step (`STEP_OPTIONS`)
     _warm: dict = field(default_factory=dict)
 
     def __call__(self, between: Between) -> Axes:
-        if self.d == 0:  # one group: nothing to discriminate
+        if self.d == 0:  # a single group
             return Axes(np.zeros((len(between.H), 0)))
         dense = DISCRIMINANTS[self.discriminant]
         if self.method is None or np.all(self.sparsity == 1):
@@ -88,13 +83,13 @@ class FStep:
         assert self.sparsity is not None
         shares = AXIS_WEIGHTS[self.axis_weights](self.sparsity, between, self.d)
         result = SPARSE_STEPS[self.method](
-            between, self.d, shares, dense, scale_penalty=self.scale_penalty, warm=self._warm
+            between, self.d, shares, dense, scale_penalty=self.scale_penalty, warm=self._warm, **self.options
         )
         kept = independent_columns(result.loadings)
         sparse = result.loadings[:, kept]
         loadings = nearest_orthonormal(sparse)
         dropped = tuple(j for j in range(self.d) if j not in set(kept))
-        return Axes(between.scatter.to_rows(loadings), sparse, loadings, result.gap, dropped)
+        return Axes(between.scatter.to_rows(loadings), sparse, loadings, result.gap, dropped, result.moved)
 
     @staticmethod
     def loadings(axes: Axes, scatter) -> np.ndarray:
@@ -122,7 +117,7 @@ class SubsetStep:
 
 @dataclass(frozen=True)
 class FrozenStep:
-    """Axes that are given: only the mixture inside them is fitted."""
+    """Fixed axes: only the mixture inside them is fitted."""
 
     axes: Axes
 

@@ -1,0 +1,164 @@
+"""The groups that a fit begins with: several starts, the same climbs from each, one judge.
+
+    starts    k-means on the columns (the anchor), on scores, in shrunk metrics, sparse k-means
+    climbs    Gaussian groups on the scores (Fisher-EM with fewer rows than columns), then on the variables that differ
+    judge     the gain over one group (`judge`)
+
+What k-means leads to stays unless the judge clearly prefers another partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from ..core.data.problem import Problem
+from ..core.dlm.family import DLMFamily
+from ..core.engine.loop import Fit
+from ..core.engine.multistart import Specification, side_by_side
+from .alternation import Climb, alternate, round_of
+from .decisions import Decision
+from .judge import Gain, Judge
+from .score_mixture import ScoreMixture
+from .starts import other_starts, same_partition
+from .thresholds import THRESHOLDS
+
+__all__ = ["Groups", "Kind", "best_groups", "margin"]
+
+# Iterations of Fisher-EM from each start: enough to see where it leads.
+_ITERATIONS = 15
+# Partitions that agree by this (adjusted Rand index) are one.
+_SAME = 0.999
+# Groups that are climbed from on few variables: those that gain most.
+_MOST_CLIMBS = 4
+_ANCHOR, _FEW = "k-means on the columns", "on the variables that differ"
+
+
+class Kind(Enum):
+    """Where groups come from."""
+
+    ANCHOR = "Fisher-EM from k-means"
+    OTHER = "another start or climb"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A partition that a fit begins with, and what its judge says of it."""
+
+    name: str
+    labels: np.ndarray
+    gain: Gain
+    own: bool = False  # whether the groups have covariances of their own
+    kind: Kind = Kind.OTHER
+
+
+def margin(gain: Gain, n_clusters: int, share: float = THRESHOLDS.tie) -> float:
+    """What other groups must gain more, in nats: a share of a large gain, too, as wide tables have."""
+    return share * max(np.log(n_clusters) * gain.rows, gain.value)
+
+
+def best_groups(
+    problem: Problem,
+    spec: Specification[DLMFamily],
+    start: np.ndarray,
+    first: np.ndarray,
+    judge: Judge,
+    min_size: float | str,
+    rng: np.random.RandomState,
+) -> tuple[Groups, Decision]:
+    """(the groups to begin with, why): `first` (n labels) is what Fisher-EM from `start`, k-means, led to."""
+    K = spec.n_clusters
+    starts = {_ANCHOR: start}
+    for name, labels in other_starts(problem, judge, K, rng):
+        if len(np.unique(labels)) == K and not same_partition(labels, list(starts.values())):
+            starts[name] = labels
+    found = [Groups(_ANCHOR, first, judge.gain(first), kind=Kind.ANCHOR)]
+
+    def judged(name: str, labels: np.ndarray) -> None:
+        if not same_partition(labels, [one.labels for one in found], _SAME):
+            found.append(Groups(name, labels, judge.gain(labels)))
+
+    for name, labels in _climbed(problem, spec, judge, starts):
+        judged(name, labels)
+    # what leads nowhere on all variables may lead to groups that few of them make
+    for name, labels in _on_few(problem, spec, sorted(found, key=lambda one: -one.gain.value)[:_MOST_CLIMBS]):
+        judged(name, labels)
+    tried = ", ".join(f"{one.name} {one.gain.per_row:+.2f}" for one in found)
+    tried = f"{tried} (gain over one group in nats per row)"
+    own = [one for one in found if one.name.startswith(_ANCHOR) and not one.name.endswith(_FEW)]
+    if not np.isfinite(max(one.gain.value for one in own)):
+        reason = "no column can be judged: the groups of k-means stay"
+        return replace(own[-1], labels=start, kind=Kind.OTHER), Decision(
+            "start", f"{_ANCHOR}, not moved", tried, reason
+        )
+    anchor = _best(own[0], own[1:], K, min_size, THRESHOLDS.tie)
+    best = _best(anchor, [one for one in found if one not in own], K, min_size, THRESHOLDS.move)
+    best = _best(best, list(_in_own_shapes(judge, [best, *own[1:2]], K)), K, min_size, THRESHOLDS.move)
+    if best is own[0]:
+        return best, Decision("start", best.name, tried, "no other start leads to groups that clearly gain more")
+    decision = Decision("start", best.name, tried, "its groups gain most over one group")
+    return best if best.own else _on_fewest(problem, spec, judge, best), decision
+
+
+def _in_own_shapes(judge: Judge, found: list[Groups], n_clusters: int) -> Iterator[Groups]:
+    """Groups with covariances of their own, from others."""
+    for one in found:
+        labels = judge.in_own_shapes(one.labels, one.gain.support) if len(one.gain.support) else None
+        if labels is not None and len(np.unique(labels)) == n_clusters:
+            yield Groups(f"{one.name}, own covariances", labels, judge.gain(labels, own=True), own=True)
+
+
+def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:
+    """The groups that the fewest variables make, where the judge sees no less in them: they are cleaner among noise."""
+    few = alternate(problem, spec, groups.labels, spec.n_clusters - 1)
+    if few is None:
+        return groups
+    fewer, least = judge.gain(few.labels), groups.gain.value - margin(groups.gain, spec.n_clusters)
+    return Groups(groups.name, few.labels, fewer) if fewer.value > least else groups
+
+
+def _best(own: Groups, others: list[Groups], n_clusters: int, min_size: float | str, share: float) -> Groups:
+    """The groups that clearly gain most; outlying rows that the present ones did not set apart are no groups."""
+
+    def worth(other: Gain) -> bool:
+        outliers = other.has_outliers(min_size) and other.smallest < own.gain.smallest
+        return not outliers and other.value > max(own.gain.value, 0.0) + margin(own.gain, n_clusters, share)
+
+    return max([own, *(one for one in others if worth(one.gain))], key=lambda one: one.gain.value)
+
+
+def _short(spec: Specification[DLMFamily]) -> Specification[DLMFamily]:
+    return replace(spec, settings=replace(spec.settings, max_iter=min(_ITERATIONS, spec.settings.max_iter)))
+
+
+def _climbed(
+    problem: Problem, spec: Specification[DLMFamily], judge: Judge, starts: dict[str, np.ndarray]
+) -> Iterator[tuple[str, np.ndarray]]:
+    """(name, labels) of where the starts lead on all variables; k-means itself comes first."""
+    K, phase = spec.n_clusters, replace(spec.family, sparse=None, n_factors=0).phases()[0]
+    yield f"{_ANCHOR}, not moved", starts[_ANCHOR]
+    if problem.p >= problem.rows.n:
+        others = {name: labels for name, labels in starts.items() if name != _ANCHOR}
+        cells = [(labels, _short(spec), phase) for labels in others.values()]
+        for name, fit in zip(others, side_by_side(problem, cells) if cells else (), strict=True):
+            if isinstance(fit, Fit) and fit.whole:
+                yield name, problem.rows.gather(fit.states, "labels")
+    else:
+        share = problem.scatter.ridge / problem.scatter.mean_variance
+        mixture = ScoreMixture(judge.scores, judge.weights, judge.floors, share)
+        for name, labels in starts.items():
+            if (settled := mixture.settle(labels, K)) is not None:
+                yield f"{name}, Gaussian groups", settled
+
+
+def _on_few(problem: Problem, spec: Specification[DLMFamily], found: list[Groups]) -> Iterator[tuple[str, np.ndarray]]:
+    """(name, labels) of where groups lead on the variables that differ between them."""
+    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in found}
+    while going := [climb for climb in climbs.values() if not climb.ended]:
+        round_of(going)
+    for name, climb in climbs.items():
+        if climb.best is not None:
+            yield f"{name}, {_FEW}", climb.labels
