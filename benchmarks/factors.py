@@ -30,8 +30,7 @@ from fisherem import FisherEM, SparseFisherEM, SparseKMeans, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.family import DLMFamily, Means
 from fisherem.core.engine.loop import Settings, run
-from fisherem.experiments.jobs import Job
-from fisherem.experiments.records import Records
+from fisherem.experiments.jobs import Job, Records
 from fisherem.model.dlm import MODELS
 from fisherem.plots.style import MARKERS, PALETTE
 from fisherem.search.scoring import accuracy, best_matching, contingency

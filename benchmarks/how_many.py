@@ -1,8 +1,12 @@
-"""How many groups: what the verdict and every rule choose on tables, simulations and pure noise.
+"""How many groups: what the verdict says against what is true, by degree.
 
-`python benchmarks/how_many.py` (ten seeds each, hours on 2 cores); `--seeds 3` for fewer, `--first 100` for others,
-`--only sim,noise` for the kinds whose name begins so. A line per search as it ends, one table at the end: how often
-each was right.
+`python benchmarks/how_many.py` draws tables from a grid: one to six groups on 1, 2, 5 or 30 columns, neighbours 3, 4, 6
+or 10 standard deviations apart, equal and unequal sizes, Gaussian, factor, skewed and heavy-tailed noise, 60 to 2,000
+rows, 2 to 200 columns; a quarter of them, and a sixth of the rest, have one group. `--draws 200` says how many,
+`--first` from which seed: the thresholds were chosen on seeds from 0 on, revised after seeds from 100000 on, and
+checked on seeds from 300000 on. `--cases` are named cases instead (pure noise by kind, groups that single columns
+show, the paper's simulation, moons, ...), `--tables` real tables. `--minutes` ends it early. A line per search as it
+ends, the tables of said against true at the end.
 """
 
 from __future__ import annotations
@@ -14,158 +18,205 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import silhouette_score
+from sklearn.datasets import load_breast_cancer, make_circles, make_moons
 
 from fisherem import ModelSearch, SparseFisherEM, datasets
-from fisherem.policy.number_of_groups.rules import RULES
 from fisherem.search.scoring import accuracy
-from search import correlated
 
-# Raw columns for these: their variables have one unit.
-RAW = ("usps358", "satimage", "digits")
 TABLES = ("iris", "wine", "wine27", "breast", "usps358", "satimage", "zoo", "glass", "colon", "lymphoma")
 PATTERN = np.array([[1.0, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1]])
+KINDS, SHARES = ("normal", "factor", "skew", "gamma", "t5", "t3"), (0.4, 0.15, 0.15, 0.1, 0.1, 0.1)
 
 
-def table(name):
-    """A table with its classes, standardised unless its columns have one unit."""
-    X, y = load_breast_cancer(return_X_y=True) if name == "breast" else datasets.load(name)
-    X = np.asarray(X, float)
-    return (X if name in RAW else (X - X.mean(axis=0)) / X.std(axis=0)), y
+def centres(K, q, distance, rng):
+    """K x q: on a line, or anywhere, with the closest two at that distance."""
+    if q == 1 or K == 1:
+        return distance * np.arange(K)[:, None] * np.ones(q)
+    while True:
+        found = rng.normal(size=(K, q))
+        apart = np.sqrt(((found[:, None] - found) ** 2).sum(axis=2))[np.triu_indices(K, 1)]
+        if apart.min() > 0.4 * np.median(apart):
+            return found * distance / apart.min()
 
 
-def line_with_factor(seed, n=300, p=25, q=5, factor=0.36):
-    """Three means on a line on q variables, and a factor common to the others."""
-    rng = np.random.default_rng(2000 + seed)
-    y = rng.integers(3, size=n)
+def noise(kind, rng, n, p):
+    """n x p with variances of about 1."""
+    if kind in ("t3", "t5"):
+        degrees = int(kind[1])
+        return rng.standard_t(degrees, size=(n, p)) / np.sqrt(degrees / (degrees - 2))
+    if kind == "gamma":
+        return (rng.gamma(2.0, size=(n, p)) - 2) / np.sqrt(2)
     X = rng.normal(size=(n, p))
-    X[:, q:] = np.sqrt(1 - factor) * X[:, q:] + np.sqrt(factor) * rng.normal(size=(n, 1))
-    X[:, :q] += 1.7 * np.array([1.0, -1, 0])[y][:, None]
-    return X, y
+    return 0.8 * X + 0.6 * rng.normal(size=(n, 1)) * np.sign(rng.normal(size=p)) if kind == "factor" else X
 
 
-def groups(seed, draw, mu=2.0, n=300, p=10, shares=(1 / 3, 1 / 3, 1 / 3), bend=None):
-    """Three groups on five of ten variables with noise from `draw`, bent by a function if there is one."""
-    rng = np.random.default_rng(3000 + seed)
+def drawn(seed):
+    """(description, X, y) of a point of the grid."""
+    rng = np.random.default_rng([29, seed])
+    kind = str(rng.choice(KINDS, p=SHARES))
+    K = int(rng.integers(1, 7)) if rng.random() < 0.75 else 1
+    n, p = int(rng.choice([60, 100, 200, 400, 1000, 2000])), int(rng.choice([2, 5, 10, 20, 50, 200]))
+    q, distance = int(rng.choice([q for q in (1, 2, 5, 30) if q <= p])), float(rng.choice([3, 4, 6, 10]))
+    shares = rng.dirichlet(np.full(K, 4.0)) if rng.random() < 0.4 else np.full(K, 1 / K)
+    shares = np.maximum(shares, 0.08) / np.maximum(shares, 0.08).sum()
+    y = rng.choice(K, size=n, p=shares)
+    X = noise(kind, rng, n, p)
+    if K > 1:
+        X[:, :q] += centres(K, q, distance, rng)[y]
+    if kind == "skew":
+        X = np.exp(0.6 * (X - X.mean(axis=0)) / np.maximum(1, X.std(axis=0) / 2))
+    where = f", {q} columns at {distance:g} sd" if K > 1 else ""
+    return f"{kind}, {n} x {p}{where}", X, y
+
+
+def one_group(seed, kind):
+    """Pure noise of 60 to 1,000 rows and 2 to 100 columns."""
+    rng = np.random.default_rng([31, seed])
+    n, p = int(rng.choice([60, 150, 400, 1000])), int(rng.choice([2, 6, 20, 100]))
+    X = rng.normal(size=(n, p))
+    factor = rng.normal(size=(n, 1))
+    made = {
+        "spherical": lambda: X,
+        "correlated": lambda: 0.6 * factor + 0.8 * X + 0.8 * (np.arange(p) < 5) * rng.normal(size=(n, 1)),
+        "three factors": lambda: X + rng.normal(size=(n, 3)) @ rng.normal(size=(3, p)),
+        "log-normal": lambda: np.exp(X),
+        "correlated log-normal": lambda: np.exp(0.5 * (0.8 * X + 0.6 * factor)),
+        "gamma": lambda: rng.gamma(1.0, size=(n, p)),
+        "t3": lambda: rng.standard_t(3, size=(n, p)),
+        "uniform": lambda: rng.uniform(size=(n, p)),
+    }
+    return made[kind](), np.zeros(n, int)
+
+
+def three(seed, draw=noise, kind="normal", mu=2.0, n=300, p=10, shares=(1 / 3, 1 / 3, 1 / 3), bend=None):
+    """Three groups on five columns."""
+    rng = np.random.default_rng([37, seed])
     y = rng.choice(3, size=n, p=shares)
-    X = draw(rng, (n, p))
+    X = draw(kind, rng, n, p)
     X[:, :5] += mu * PATTERN[y]
     return (X if bend is None else bend(X)), y
 
 
-def normal(rng, shape):
-    return rng.normal(size=shape)
-
-
-def noise(seed, kind, n=200, p=20):
-    """One group: spherical, with common factors, or log-normal."""
-    rng = np.random.default_rng(7000 + seed)
+def behind_factor(kind, rng, n, p):
     X = rng.normal(size=(n, p))
-    if kind == "correlated":
-        X = 0.6 * rng.normal(size=(n, 1)) + 0.8 * X
-        X[:, :5] += 0.8 * rng.normal(size=(n, 1))
-    return (np.exp(0.7 * X) if kind == "skewed" else X), np.zeros(n, int)
+    X[:, 5:] = 0.8 * X[:, 5:] + 0.6 * rng.normal(size=(n, 1))
+    return X
 
 
-SIMULATIONS = {
-    "sim, mu = 1.7": lambda seed: datasets.simulate(300, 1.7, random_state=seed),
-    "factor noise": partial(correlated, neighbours=0.0, factor=0.36),
-    "factor noise, means on a line": line_with_factor,
-    "skewed: log-normal": partial(groups, draw=normal, mu=1.7, bend=lambda X: np.exp(0.5 * X)),
-    "skewed: gamma": partial(groups, draw=lambda rng, shape: rng.gamma(2.0, size=shape)),
-    "tails: t, 5 degrees": partial(groups, draw=lambda rng, shape: rng.standard_t(5, size=shape)),
-    "tails: t, 3 degrees": partial(groups, draw=lambda rng, shape: rng.standard_t(3, size=shape)),
-    "unequal: 5%": partial(groups, draw=normal, n=400, shares=(0.6, 0.35, 0.05)),
-    "noise: spherical": partial(noise, kind="spherical"),
-    "noise: correlated": partial(noise, kind="correlated"),
-    "noise: skewed": partial(noise, kind="skewed"),
-}
+def on_columns(seed, K):
+    """Two groups 10 sd apart in one of six columns, or a 2 x 2 grid at 8 in two of them."""
+    rng = np.random.default_rng([41, seed])
+    y, X = rng.integers(K, size=300), rng.normal(size=(300, 6))
+    X[:, 0] += (10 if K == 2 else 8) * (y % 2)
+    X[:, 1] += 8 * (y // 2)
+    return X, y
 
 
-def partitions(X, most=8):
-    return {K: KMeans(K, n_init=10, random_state=0).fit(X) for K in range(1, most + 1)}
+def spread(seed):
+    """Two groups that differ in their variances alone."""
+    rng = np.random.default_rng([43, seed])
+    y = rng.integers(2, size=300)
+    return rng.normal(size=(300, 5)) * np.where(y == 0, 1, 4)[:, None], y
 
 
-def silhouette(X, fits):
-    """The K of the best mean silhouette: it knows no single group."""
-    return max((K for K in fits if K > 1), key=lambda K: silhouette_score(X, fits[K].labels_, random_state=0))
+CASES = {
+    "one column of six at 10 sd": partial(on_columns, K=2),
+    "a 2 x 2 grid at 8 sd": partial(on_columns, K=4),
+    "the paper's simulation": lambda seed: datasets.simulate(300, 1.7, random_state=seed),
+    "three groups behind factor noise": partial(three, draw=behind_factor, mu=1.7, p=25),
+    "log-normal groups": partial(three, mu=1.7, bend=lambda X: np.exp(0.5 * X)),
+    "t3 groups": partial(three, draw=lambda kind, rng, n, p: rng.standard_t(3, size=(n, p))),
+    "a group of 5%": partial(three, n=400, shares=(0.6, 0.35, 0.05)),
+    "groups that differ in spread alone": spread,
+    "moons": lambda seed: make_moons(300, noise=0.08, random_state=seed),
+    "rings": lambda seed: make_circles(300, noise=0.06, factor=0.4, random_state=seed),
+} | {
+    f"noise: {kind}": partial(one_group, kind=kind)
+    for kind in ("spherical", "correlated", "three factors", "log-normal", "correlated log-normal", "gamma", "t3",
+                 "uniform")
+}  # fmt: skip
 
 
-def gap(X, fits, references=10):
-    """Tibshirani, Walther and Hastie (2001): the first K whose gap is within one error of the next one's."""
-    rng = np.random.default_rng(0)
-    logs = []
-    for _ in range(references):
-        Z = rng.uniform(X.min(axis=0), X.max(axis=0), size=X.shape)
-        logs.append([np.log(KMeans(K, n_init=3, random_state=0).fit(Z).inertia_) for K in fits])
-    gaps = np.mean(logs, axis=0) - [np.log(fit.inertia_) for fit in fits.values()]
-    errors = np.std(logs, axis=0) * np.sqrt(1 + 1 / references)
-    found = [K for i, K in enumerate(list(fits)[:-1]) if gaps[i] >= gaps[i + 1] - errors[i + 1]]
-    return found[0] if found else max(fits)
+def table(name):
+    """A table with its classes."""
+    X, y = load_breast_cancer(return_X_y=True) if name == "breast" else datasets.load(name)
+    return np.asarray(X, float), y
 
 
-def one(name, X, y):
-    """A row: what the verdict, every rule, silhouette and gap choose, and the verdict's fit."""
+def one(name, X, y, fit_too):
+    """A row: what the verdict says, and the fit that comes with it; `fit_too`: seconds as a ratio to a sparse fit."""
+    truth = len(np.unique(y))
     begin = time.perf_counter()
-    search = ModelSearch(SparseFisherEM(random_state=0)).fit(X)
+    search = ModelSearch(SparseFisherEM(random_state=0), n_jobs=1).fit(X)
     seconds = time.perf_counter() - begin
-    verdict = search.verdict_
-    sample = X[np.random.default_rng(0).permutation(len(X))[:1000]]
-    fits = partitions(sample)
-    row = {"data": name, "truth": len(np.unique(y)), "verdict": verdict.n_clusters, "degree": verdict.degree}
-    row |= {"runners-up": list(verdict.runners_up), "variables": int(search.support_.sum()), "of": X.shape[1]}
-    row |= {"accuracy": accuracy(y, search.labels_), "seconds": seconds}
-    row |= {"exactly the five": bool(search.support_[:5].all() and search.support_.sum() == 5)}
-    picks = verdict.rules.set_index("rule")["picks"]
-    row |= {rule: (None if pd.isna(picks[rule]) else int(picks[rule])) for rule in RULES}
-    return row | {"silhouette": silhouette(sample, fits), "gap": gap(sample, fits)}
+    ratio = float("nan")
+    if fit_too:
+        begin = time.perf_counter()
+        SparseFisherEM(truth, random_state=0, n_jobs=1).fit(X)
+        ratio = seconds / (time.perf_counter() - begin)
+    said = search.verdict_
+    row = {"data": name, "truth": truth, "said": said.n_clusters, "degree": said.degree, "others": said.runners_up}
+    row |= {"variables": int(search.support_.sum()), "of": X.shape[1], "accuracy": accuracy(y, search.labels_)}
+    shown = search.results_[["n_clusters", "gain", "valley", "agreement", "strength"]].to_dict("list")
+    tests = {"column": search.evidence_.column, "tails": search.evidence_.joint_tails, "p": search.evidence_.one_group}
+    return row | {"seconds": seconds, "ratio": ratio, "evidence": shown | tests}
 
 
-def cases(seeds, first, only):
+def cases(arguments):
     """(name, X, y) of everything that was asked for; tables that are not to be had are left out."""
-    for name in TABLES:
-        if not only or name.startswith(only):
+    if arguments.tables:
+        for name in TABLES:
             try:
                 yield name, *table(name)
             except FileNotFoundError as error:
                 print(f"left out: {error}", flush=True)
-    for name, make in SIMULATIONS.items():
-        if not only or name.startswith(only):
-            for seed in range(first, first + seeds):
-                X, y = make(seed)
-                yield name, (X - X.mean(axis=0)) / X.std(axis=0), y
+        return
+    for seed in range(arguments.first, arguments.first + arguments.draws):
+        if arguments.cases:
+            for name, make in CASES.items():
+                yield name, *make(seed)
+        else:
+            yield drawn(seed)
 
 
-def summary(rows):
-    """One table: the share of right numbers of groups, by data and rule."""
+def summary(rows, by_data):
+    """Said against true, by degree, and by data for named cases."""
     frame = pd.DataFrame(rows)
-    columns = ["verdict", *RULES, "silhouette", "gap"]
-    right = frame[columns].eq(frame["truth"], axis=0).groupby(frame["data"], sort=False).sum()
-    right.insert(0, "searches", frame.groupby("data", sort=False).size())
-    print("\nright number of groups, of so many searches\n")
-    print("| data | " + " | ".join(right.columns) + " |\n|" + "---|" * (len(right.columns) + 1))
-    for name, counts in right.iterrows():
-        print(f"| {name} | " + " | ".join(str(int(v)) for v in counts) + " |")
+    frame["right"] = frame["said"] == frame["truth"]
+    frame["group"] = np.where(frame["said"] == 1, "one group", "two or more")
+    for keys in (["degree"], ["degree", "group"], *([["data", "degree"]] if by_data else [])):
+        counts = frame.groupby(keys, sort=False)["right"].agg(["sum", "size"])
+        print(f"\n| {' | '.join(keys)} | right | searches |\n|{'---|' * (len(keys) + 2)}")
+        for index, (right, size) in counts.iterrows():
+            names = index if isinstance(index, tuple) else (index,)
+            print(f"| {' | '.join(names)} | {right} | {size} |")
+    print("\nsaid (columns) against true (rows)\n")
+    for degree, part in frame.groupby("degree", sort=False):
+        print(degree, pd.crosstab(part["truth"], part["said"]).to_string(), sep="\n", end="\n\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--only", default="", help="kinds whose name begins with one of these, separated by commas")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--keep", help="a file for the rows of all searches (JSON)")
+    parser.add_argument("--cases", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows, only = [], tuple(filter(None, arguments.only.split(",")))
-    for name, X, y in cases(arguments.seeds, arguments.first, only):
-        rows.append(one(name, X, y))
+    rows, begin = [], time.perf_counter()
+    for name, X, y in cases(arguments):
+        if time.perf_counter() - begin > 60 * arguments.minutes:
+            break
+        rows.append(one(name, X, y, arguments.tables))
         r = rows[-1]
-        chosen = f"{r['verdict']} ({r['degree']}; {r['runners-up']}), truth {r['truth']}"
-        kept = f"{r['variables']} of {r['of']} variables, accuracy {r['accuracy']:.3f}, {r['seconds']:.0f} s"
-        rules = ", ".join(f"{rule} {r[rule]}" for rule in (*RULES, "silhouette", "gap"))
-        print(f"{name}: {chosen}; {kept}; {rules}", flush=True)
-    summary(rows)
+        chosen = f"{r['said']} ({r['degree']}; {list(r['others'])}), truth {r['truth']}"
+        kept = f"{r['variables']} of {r['of']} variables, accuracy {r['accuracy']:.3f}"
+        print(f"{name}: {chosen}; {kept}, {r['seconds']:.1f} s, {r['ratio']:.1f} fits", flush=True)
+        if arguments.keep:
+            pd.DataFrame(rows).to_json(arguments.keep, orient="records")
+    summary(rows, arguments.cases)
 
 
 if __name__ == "__main__":

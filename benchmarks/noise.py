@@ -22,8 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from fisherem import SparseFisherEM
 from fisherem._utils.atomic import atomic_file
-from fisherem.experiments.jobs import Job, OutOfTimeError
-from fisherem.experiments.records import Records
+from fisherem.experiments.jobs import Job, OutOfTimeError, Records
 from fisherem.plots.style import MARKERS, PALETTE
 from fisherem.rivals import RIVALS
 from fisherem.search.comparison import methods as compared
