@@ -12,16 +12,16 @@ gives bands with little variation the same weight as the others, and selects mor
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.ndimage import median_filter
 
 from ..tables.gaps import REFUSE
-from .clean_pixels import CHUNK, CleanPixels, invalid, without_value
+from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
 from .cleaning_report import CleaningReport
 from .cube import Cube
+from .examining import Found, examine
 from .read import read_mask
 from .units import parse_range
 
@@ -53,7 +53,8 @@ class Cleaned:
     """The result of cleaning.
 
     rows (n x p, in memory or read when indexed) · source, their `CleanPixels` · mask (bool, rows x columns), the n
-    pixels that are used · bands (p), their numbers from 0 · report, what was left out.
+    pixels that are used · bands (p), their numbers from 0 · report, what was left out · limits (2 x p) that values were
+    clipped to, in the cube's units, or None.
     """
 
     rows: np.ndarray | CleanPixels = field(repr=False)
@@ -61,6 +62,7 @@ class Cleaned:
     mask: np.ndarray = field(repr=False)
     bands: np.ndarray = field(repr=False)
     report: CleaningReport
+    limits: np.ndarray | None = field(default=None, repr=False)
 
 
 def clean(
@@ -73,9 +75,10 @@ def clean(
     bands : "0.5-2.6um" (wavelengths; several ranges with commas), band numbers from 0, or one bool per band; None: all
     mask : bool (rows x columns), True for the pixels to use, or a file with it
     clip : values further than this many robust standard deviations from the band's median are clipped; None: no
-    clipping normalise : divide each pixel by its norm; or a function of the cleaned pixels that decides standardise :
-    give each band mean 0 and variance 1 missing : pixels that have no value in some of the bands: "drop-rows" leaves
-    out the pixels, "drop-columns" the
+        clipping
+    normalise : divide each pixel by its norm; or a function of the cleaned pixels that decides
+    standardise : give each band mean 0 and variance 1
+    missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
         bands, "refuse" is an error, "model" keeps them with NaN in these bands. "auto" is "model" where more
         than 5% of the pixels have missing values and all rows fit in memory, else "drop-rows"
     """
@@ -99,18 +102,20 @@ def clean(
     rows = CleanPixels(cube.pixels, index, None if chosen.all() else kept)
     if report.gap_pixels:
         rows.fill = (cube.fill_value,)
-    if report.clipped and limits is not None:
-        scale = rows.dtype.type(cube.scale_factor)
-        rows.limits = limits[0][kept].astype(rows.dtype) / scale, limits[1][kept].astype(rows.dtype) / scale
+    clipped_to = None
+    if limits is not None:
+        clipped_to = np.array([limit[kept].astype(rows.dtype) / rows.dtype.type(cube.scale_factor) for limit in limits])
+        if report.clipped:
+            rows.limits = clipped_to[0], clipped_to[1]
     report.normalised = bool(normalise(rows) if callable(normalise) else normalise)
     if report.normalised:
-        _normalise(rows)
+        divide_by_norms(rows)
     if standardise:
-        _standardise(rows)
+        standardise_bands(rows)
     report.standardised = standardise
     report.used_pixels, report.used_bands = rows.shape
-    made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > _KEEP_BYTES else _in_memory(rows)
-    return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report)
+    made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > _KEEP_BYTES else in_memory(rows)
+    return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report, clipped_to)
 
 
 def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
@@ -173,16 +178,16 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str) -> tuple[np.ndarray, np.ndarray]:
     """(bands, pixels) to use: without empty and constant bands, and without incomplete and empty pixels."""
-    found = _look(cube, use, chosen, limits)
+    found = examine(cube, use, chosen, limits)
     most = 0.0 if missing == DROP_BANDS else _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank)
     empty = chosen & (found.gaps > most)
     if empty.any():
         if empty[chosen].all():
             raise ValueError("every band lacks values in some pixels: missing='model' keeps them all")
         report.bands_empty = tuple(int(j) for j in np.flatnonzero(empty))
-        found = _look(cube, use, chosen := chosen & ~empty, limits)
+        found = examine(cube, use, chosen := chosen & ~empty, limits)
     if found.gaps[chosen].any() and _keeps_gaps(missing, found, int(use.sum()), int(chosen.sum())):
-        found = _look(cube, use, chosen, limits, keep=True)
+        found = examine(cube, use, chosen, limits, keep=True)
         report.gap_pixels, report.gap_cells = found.n_gappy, int(found.gaps[chosen].sum())
     report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
     report.dark_pixels, report.clipped = found.n_dark, found.n_clipped
@@ -197,7 +202,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str)
     return chosen, use
 
 
-def _keeps_gaps(missing: str, found: _Found, n: int, p: int) -> bool:
+def _keeps_gaps(missing: str, found: Found, n: int, p: int) -> bool:
     """Whether pixels with missing values are kept."""
     if missing == REFUSE:
         band = int(np.flatnonzero(found.gaps)[0])
@@ -212,113 +217,3 @@ def _keeps_gaps(missing: str, found: _Found, n: int, p: int) -> bool:
             f"({_KEEP_BYTES // 2**20} MB): use a mask, fewer bands, or missing='drop-rows'"
         )
     return missing == MODEL or (missing == AUTO and small and found.n_gappy > _FEW_GAPS * n)
-
-
-@dataclass
-class _Found:
-    pixels: np.ndarray  # bool n: a gap in some chosen band, or 0 in all
-    gaps: np.ndarray  # per band: pixels that have other values but not this one
-    varies: np.ndarray  # per band: more than one value among the pixels without gaps
-    n_blank: int = 0  # pixels without any value
-    n_gappy: int = 0  # pixels with some
-    n_fill: int = 0
-    n_not_finite: int = 0
-    n_dark: int = 0
-    n_clipped: int = 0
-
-
-def _look(cube: Cube, use, chosen, limits, keep: bool = False) -> _Found:
-    """Examine the pixels in one pass; with `keep`, pixels with some missing values are used."""
-    n_all, p = cube.pixels.shape
-    found = _Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
-    columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
-    low, high = (np.empty(0), np.empty(0)) if limits is None else (limits[0][columns], limits[1][columns])
-    least, most = np.full((2, len(np.arange(p)[columns])), np.nan)
-    step = max(1, CHUNK // p)
-    for start in range(0, n_all, step):
-        here = np.flatnonzero(use[start : start + step])
-        raw = cube.pixels.raw(slice(start, min(start + step, n_all)))
-        raw = (raw if len(here) == len(raw) else raw[here])[:, columns]
-        is_fill, not_finite = invalid(raw, cube.fill_value)
-        bad = is_fill if not_finite is None else is_fill | not_finite
-        dark = ~raw.any(axis=1)
-        rows_bad = bad.any(axis=1) | dark
-        if rows_bad.any():
-            blank: np.ndarray = np.asarray(bad.all(axis=1))
-            if keep:
-                dark = ~(raw.astype(bool) & ~bad).any(axis=1) & ~blank
-                rows_bad = blank | dark
-            with_fill = is_fill.any(axis=1) & rows_bad
-            found.pixels[start + here] = rows_bad
-            found.gaps[columns] += (bad & ~(blank | dark)[:, None]).sum(axis=0)
-            found.n_blank += int(blank.sum())
-            found.n_gappy += int((bad.any(axis=1) & ~blank & ~dark).sum())
-            found.n_fill += int(with_fill.sum())
-            found.n_dark += int((dark & ~with_fill).sum())
-            found.n_not_finite += int((rows_bad & ~with_fill & ~dark).sum())
-            raw, bad = raw[~rows_bad], bad[~rows_bad]
-        if not len(raw):
-            continue
-        if keep and bad.any():
-            raw = np.where(bad, np.nan, raw.astype(float, copy=False))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a band without a value in this piece
-            lowest, highest = (np.nanmin(raw, axis=0), np.nanmax(raw, axis=0)) if keep else (raw.min(0), raw.max(0))
-        least, most = np.fmin(least, lowest), np.fmax(most, highest)
-        if limits is not None:
-            beyond = np.flatnonzero((lowest < low) | (highest > high))
-            part = raw[:, beyond]
-            found.n_clipped += int(np.count_nonzero((part < low[beyond]) | (part > high[beyond])))
-    found.varies[columns] = most > least
-    return found
-
-
-def _normalise(rows: CleanPixels) -> None:
-    """Divide every row by its norm; missing values count with the average square of their band."""
-    norms = np.empty(len(rows), rows.dtype)
-    mean = _mean_squares(rows) if rows.fill is not None else None
-    for part in rows.chunks():
-        values = rows.reflectance(part)
-        if mean is None:
-            norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
-        else:
-            observed = np.isfinite(values)
-            seen = np.where(observed, values, 0).astype(float)
-            norms[part] = np.sqrt(
-                (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
-            )
-    norms[norms == 0] = 1  # only constant bands had values: the row stays 0
-    rows.factor = 1 / norms
-
-
-def _mean_squares(rows: CleanPixels) -> np.ndarray:
-    """The mean square of each band among the pixels that have a value there (p)."""
-    sums, counts = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-    for part in rows.chunks():
-        values = rows.reflectance(part).astype(float)
-        sums += np.nansum(values**2, axis=0)
-        counts += np.isfinite(values).sum(axis=0)
-    return sums / np.maximum(counts, 1)
-
-
-def _standardise(rows: CleanPixels) -> None:
-    total, squares, counts = (np.zeros(rows.shape[1]) for _ in range(3))
-    shift = np.nan_to_num(rows[:1][0].astype(float))  # near the mean: the difference of squares then loses few digits
-    for part in rows.chunks():
-        values = rows[part] - shift
-        if rows.fill is not None:
-            counts -= np.isnan(values).sum(axis=0)
-            values = np.nan_to_num(values)
-        counts += len(values)
-        total += values.sum(axis=0)
-        squares += (values * values).sum(axis=0)
-    mean = total / counts
-    deviation = np.sqrt(np.maximum(squares / counts - mean**2, np.finfo(float).tiny))
-    rows.standard = (mean + shift).astype(rows.dtype), deviation.astype(rows.dtype)
-
-
-def _in_memory(rows: CleanPixels) -> np.ndarray:
-    made = np.empty(rows.shape, rows.dtype if rows.fill is None else float)
-    for part in rows.chunks():
-        made[part] = rows[part]
-    return made

@@ -8,7 +8,7 @@ import numpy as np
 
 from .cube import Pixels
 
-__all__ = ["CHUNK", "CleanPixels", "invalid", "without_value"]
+__all__ = ["CHUNK", "CleanPixels", "divide_by_norms", "in_memory", "invalid", "standardise_bands", "without_value"]
 
 # The number of values read at a time.
 CHUNK = 2**20
@@ -112,3 +112,59 @@ class CleanPixels:
         """Slices that together cover all rows."""
         step = max(1, CHUNK // self.pixels.shape[1])
         return (slice(i, min(i + step, len(self))) for i in range(0, len(self), step))
+
+
+def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> None:
+    """Divide every row by its norm; missing values count with the average square of their band, by default among these
+    rows, else `squares` (p)."""
+    norms = np.empty(len(rows), rows.dtype)
+    mean = None
+    if rows.fill is not None:
+        mean = _mean_squares(rows) if squares is None else squares
+    for part in rows.chunks():
+        values = rows.reflectance(part)
+        if mean is None:
+            norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
+        else:
+            observed = np.isfinite(values)
+            seen = np.where(observed, values, 0).astype(float)
+            norms[part] = np.sqrt(
+                (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
+            )
+    norms[norms == 0] = 1  # only constant bands had values: the row stays 0
+    rows.factor = 1 / norms
+
+
+def _mean_squares(rows: CleanPixels) -> np.ndarray:
+    """The mean square of each band among the pixels that have a value there (p)."""
+    sums, counts = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    for part in rows.chunks():
+        values = rows.reflectance(part).astype(float)
+        sums += np.nansum(values**2, axis=0)
+        counts += np.isfinite(values).sum(axis=0)
+    return sums / np.maximum(counts, 1)
+
+
+def standardise_bands(rows: CleanPixels) -> None:
+    """Give every band mean 0 and variance 1 among these rows."""
+    total, squares, counts = (np.zeros(rows.shape[1]) for _ in range(3))
+    shift = np.nan_to_num(rows[:1][0].astype(float))  # near the mean: the difference of squares then loses few digits
+    for part in rows.chunks():
+        values = rows[part] - shift
+        if rows.fill is not None:
+            counts -= np.isnan(values).sum(axis=0)
+            values = np.nan_to_num(values)
+        counts += len(values)
+        total += values.sum(axis=0)
+        squares += (values * values).sum(axis=0)
+    mean = total / counts
+    deviation = np.sqrt(np.maximum(squares / counts - mean**2, np.finfo(float).tiny))
+    rows.standard = (mean + shift).astype(rows.dtype), deviation.astype(rows.dtype)
+
+
+def in_memory(rows: CleanPixels) -> np.ndarray:
+    """All rows as an array (n x p)."""
+    made = np.empty(rows.shape, rows.dtype if rows.fill is None else float)
+    for part in rows.chunks():
+        made[part] = rows[part]
+    return made

@@ -1,0 +1,72 @@
+"""One pass over the pixels of a cube: which have no values, which bands vary, and how many values are clipped."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .clean_pixels import CHUNK, invalid
+from .cube import Cube
+
+__all__ = ["Found", "examine"]
+
+
+@dataclass
+class Found:
+    pixels: np.ndarray  # bool n: a gap in some chosen band, or 0 in all
+    gaps: np.ndarray  # per band: pixels that have other values but not this one
+    varies: np.ndarray  # per band: more than one value among the pixels without gaps
+    n_blank: int = 0  # pixels without any value
+    n_gappy: int = 0  # pixels with some
+    n_fill: int = 0
+    n_not_finite: int = 0
+    n_dark: int = 0
+    n_clipped: int = 0
+
+
+def examine(cube: Cube, use, chosen, limits, keep: bool = False) -> Found:
+    """Examine the pixels in one pass; with `keep`, pixels with some missing values are used."""
+    n_all, p = cube.pixels.shape
+    found = Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
+    columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
+    low, high = (np.empty(0), np.empty(0)) if limits is None else (limits[0][columns], limits[1][columns])
+    least, most = np.full((2, len(np.arange(p)[columns])), np.nan)
+    step = max(1, CHUNK // p)
+    for start in range(0, n_all, step):
+        here = np.flatnonzero(use[start : start + step])
+        raw = cube.pixels.raw(slice(start, min(start + step, n_all)))
+        raw = (raw if len(here) == len(raw) else raw[here])[:, columns]
+        is_fill, not_finite = invalid(raw, cube.fill_value)
+        bad = is_fill if not_finite is None else is_fill | not_finite
+        dark = ~raw.any(axis=1)
+        rows_bad = bad.any(axis=1) | dark
+        if rows_bad.any():
+            blank: np.ndarray = np.asarray(bad.all(axis=1))
+            if keep:
+                dark = ~(raw.astype(bool) & ~bad).any(axis=1) & ~blank
+                rows_bad = blank | dark
+            with_fill = is_fill.any(axis=1) & rows_bad
+            found.pixels[start + here] = rows_bad
+            found.gaps[columns] += (bad & ~(blank | dark)[:, None]).sum(axis=0)
+            found.n_blank += int(blank.sum())
+            found.n_gappy += int((bad.any(axis=1) & ~blank & ~dark).sum())
+            found.n_fill += int(with_fill.sum())
+            found.n_dark += int((dark & ~with_fill).sum())
+            found.n_not_finite += int((rows_bad & ~with_fill & ~dark).sum())
+            raw, bad = raw[~rows_bad], bad[~rows_bad]
+        if not len(raw):
+            continue
+        if keep and bad.any():
+            raw = np.where(bad, np.nan, raw.astype(float, copy=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a band without a value in this piece
+            lowest, highest = (np.nanmin(raw, axis=0), np.nanmax(raw, axis=0)) if keep else (raw.min(0), raw.max(0))
+        least, most = np.fmin(least, lowest), np.fmax(most, highest)
+        if limits is not None:
+            beyond = np.flatnonzero((lowest < low) | (highest > high))
+            part = raw[:, beyond]
+            found.n_clipped += int(np.count_nonzero((part < low[beyond]) | (part > high[beyond])))
+    found.varies[columns] = most > least
+    return found
