@@ -24,15 +24,19 @@ import fisherem
 
 from . import __version__
 from ._utils.atomic import atomic_file
+from ._utils.register import Register
 from .estimators.pipelines import last_step
 from .estimators.schema import check_model
 from .model.dlm import resolve
 from .tables.parameters import check_path
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = ["KINDS", "ModelFileError", "load", "save"]
 
-# 2: names and frames as bytes (`_packed`); before that, cell by cell.
-_FORMAT = 2
+# 2: names and frames as bytes (`_packed`); before that, cell by cell. 3: an estimator and what surrounds it (`KINDS`).
+_ESTIMATOR_FORMAT, _FORMAT = 2, 3
+# What a file may hold instead of an estimator alone: a class with `kind`, its name here, `to_file()` -> (estimator,
+# dict of arrays and plain values) and `from_file(estimator, dict)`, which checks them.
+KINDS: Register[Any] = Register("kind of model file", filled_by="fisherem.images.scene_model")
 # Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
 _OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
 
@@ -44,14 +48,19 @@ class ModelFileError(ValueError):
 def save(model, path) -> Path:
     """Write a fitted estimator (or a pipeline that ends in one) to `path`, atomically; returns the path.
 
-    A `ModelSearch` is saved as its best estimator, with the steps before it where it searched with a pipeline.
+    A `ModelSearch` is saved as its best estimator, with the steps before it where it searched with a pipeline; a
+    `Segmentation` as what is needed to segment another scene (`fisherem.images.SceneModel`).
     """
     import skops.io
 
     check_path("path", path)
-    model = _packed(getattr(model, "best_estimator_", model))
+    model = getattr(model, "scene_model", getattr(model, "best_estimator_", model))
+    held: dict[str, Any] = {"format": _ESTIMATOR_FORMAT}
+    if isinstance(kind := getattr(model, "kind", None), str) and kind in KINDS:
+        model, about = model.to_file()
+        held = {"format": _FORMAT, "kind": kind, "about": about}
     path = Path(path)
-    content = skops.io.dumps({"format": _FORMAT, "fisherem": __version__, "model": model})
+    content = skops.io.dumps(held | {"fisherem": __version__, "model": _packed(model)})
     untrusted = set(skops.io.get_untrusted_types(data=content)) - set(_trusted())
     if untrusted:
         raise TypeError(f"cannot be saved as a model file: it holds {', '.join(sorted(untrusted))}")
@@ -62,7 +71,10 @@ def save(model, path) -> Path:
 
 
 def load(path):
-    """The estimator in a model file. Files of earlier versions work: parameters they lack get their defaults."""
+    """The estimator in a model file, or the `SceneModel` that `segment` wrote.
+
+    Files of earlier versions work: parameters they lack get their defaults.
+    """
     import skops.io
 
     check_path("path", path)
@@ -99,7 +111,9 @@ def load(path):
     try:
         model = _with_defaults(_unpacked(content["model"]))
         check_model(model)
-        return model
+        if "kind" not in content:
+            return model
+        return KINDS.find(content["kind"]).from_file(model, dict(content["about"]))
     except Exception as error:  # attributes that are not what they were when the file was written
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
 

@@ -97,6 +97,8 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     from ..estimators.pipelines import last_step, needed_names, on_its_rows, on_selected, steps_in_words
     from ..tables.opening import open_table
 
+    if getattr(model, "kind", None) == "scene":
+        raise ValueError("the model file holds the model of a scene: apply it with `fisherem segment --apply`")
     last = last_step(model)[1]
     if not hasattr(last, "predict_proba"):
         raise ValueError(

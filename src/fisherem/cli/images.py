@@ -34,6 +34,13 @@ def _rgb(text: str) -> list[int]:
     return bands
 
 
+def _names(text: str) -> list[str]:
+    names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise ValueError
+    return names
+
+
 def _shape(text: str) -> tuple[int, int]:
     rows, columns = map(int, text.lower().split("x"))
     return rows, columns
@@ -41,7 +48,7 @@ def _shape(text: str) -> tuple[int, int]:
 
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
-@click.option("-k", "--clusters", type=Parsed("NUMBERS", _clusters, CLUSTER_RANGE), required=True,
+@click.option("-k", "--clusters", type=Parsed("NUMBERS", _clusters, CLUSTER_RANGE),
               help="Number of groups; auto, or a range such as 2:8, chooses it on a sample of pixels.")  # fmt: skip
 @click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
               show_default=True, help="What chooses the number of groups, as for search; auto is verdict.")  # fmt: skip
@@ -83,6 +90,14 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--stability", type=click.IntRange(2), metavar="N",
               help="Refit to N random halves of a sample of 2,000 pixels and report how often groups and bands are "
               "found again; 20 is a good start.")  # fmt: skip
+@click.option("--names", type=Parsed("A,B,...", _names, "names separated by commas"),
+              help="Names of the groups, for maps, tables, the page and the model.")  # fmt: skip
+@click.option("--apply", "model_file", metavar="MODEL", type=click.Path(path_type=Path),
+              help="Assign the pixels to the groups of a model.skops from another scene.")  # fmt: skip
+@click.option("--tolerance", type=click.FloatRange(0), metavar="NUMBER",
+              help="With --apply: how far the nearest band may be from the model's, in the units of its wavelengths. "
+              "[default: a quarter of the distance to its next band]")  # fmt: skip
+@click.option("--resample", is_flag=True, help="With --apply: interpolate between the bands around a wavelength.")
 @click.option("--variable", help="Name of the cube in a .mat file, if there are several candidates.")
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
@@ -91,8 +106,9 @@ def _shape(text: str) -> tuple[int, int]:
 @quiet_option
 @friendly
 def segment(
-    image, clusters, normalise, truth, truth_variable, variable, shape, seed, output, as_json, quiet, **options
-):
+    image, clusters, normalise, truth, truth_variable, names, model_file, tolerance, resample, variable, shape, seed,
+    output, as_json, quiet, **options,
+):  # fmt: skip
     """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
     from .._utils.atomic import output_folder
     from ..images import read, read_truth
@@ -100,13 +116,21 @@ def segment(
     from ..images.write import FILES
 
     quiet_warnings()
+    _check_task(clusters, model_file)
     check_inputs(output / name for name in FILES)
+    scene = None if model_file is None else _scene_model(model_file)
     options |= {"normalise": "auto" if normalise is None else normalise, "random_state": seed}
     cube = read(image, variable=variable, shape=shape)
     if truth is not None:  # read first, so that an image of the wrong size fails before the fit
         options["truth"] = read_truth(truth, cube.shape[:2], variable=truth_variable)
+    _check_number_of_names(names, clusters if scene is None else scene.n_clusters)
     with output_folder(output) as new:
-        found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
+        if scene is None:
+            found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
+        else:
+            given = {name: options.get(name) for name in ("mask", "truth", "rgb")}
+            found = scene.predict(cube, tolerance=tolerance, resample=resample, **given)
+        found = found if names is None else found.named(names)
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
         check_inputs(output / name for name in files)  # an added writer may have other names
@@ -115,6 +139,53 @@ def segment(
         click.echo(json.dumps(result))
     elif not quiet:
         _say(result, output)
+
+
+# Options that say how a model is fitted, which --apply does not do, and those that only --apply has.
+_OF_A_FIT = (
+    "clusters", "criterion", "sparsity", "model", "method", "bands", "spatial", "normalise", "standardise", "missing",
+    "min_size", "spread", "stability", "seed",
+)  # fmt: skip
+_OF_A_MODEL = ("tolerance", "resample")
+
+
+def _check_task(clusters, model_file: Path | None) -> None:
+    """Fail before the work if it is not clear whether to fit or to apply a model."""
+    context = click.get_current_context()
+    if clusters is None and model_file is None:
+        raise click.UsageError(
+            "the number of groups is missing: give -k 5, a range such as -k 2:8, or -k auto to have it chosen; or "
+            "--apply model.skops to use the model of another scene"
+        )
+    unused = _OF_A_MODEL if model_file is None else _OF_A_FIT
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name in unused
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        why = "is used with --apply only" if model_file is None else "cannot be given with --apply, which fits nothing"
+        raise click.UsageError(f"{', '.join(given)} {why}")
+
+
+def _scene_model(path: Path):
+    from ..images import SceneModel
+    from ..persistence import load
+
+    scene = load(path)
+    if not isinstance(scene, SceneModel):
+        held = type(scene).__name__
+        raise ValueError(f"{path}: holds a {held} of a table; --apply needs a model.skops that segment has written")
+    return scene
+
+
+def _check_number_of_names(names: list[str] | None, clusters) -> None:
+    """Fail before the work if the number of groups is known and the names are not as many."""
+    from ..images.scene_model import check_names
+
+    if names is not None and isinstance(clusters, int):
+        check_names(names, clusters)
 
 
 def _result(found) -> dict[str, Any]:

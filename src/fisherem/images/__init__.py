@@ -6,6 +6,7 @@
     segment(cube, K)    a Cube, array or path                  -> Segmentation: labels (rows x columns), posteriors
                                                                   (rows x columns x K), support (bands), mean spectra
                                                                   (K x bands); `save` writes maps, tables and a page
+    model.predict(cube) a SceneModel or Segmentation, a Cube   -> Segmentation of another scene
 
 Pixels that are left out have label -1 and posteriors NaN. Arrays count groups and bands from 0; files, pages and
 tables count them from 1.
@@ -15,11 +16,12 @@ from .clean import clean
 from .cleaning_report import CleaningReport
 from .cube import Cube, Georeference
 from .read import read, read_mask
+from .scene_model import SceneModel
 from .segment import segment
 from .segmentation import Segmentation
 from .truth import Comparison, Truth, read_truth
 
 __all__ = [
-    "CleaningReport", "Comparison", "Cube", "Georeference", "Segmentation", "Truth", "clean", "read", "read_mask",
-    "read_truth", "segment",
+    "CleaningReport", "Comparison", "Cube", "Georeference", "SceneModel", "Segmentation", "Truth", "clean", "read",
+    "read_mask", "read_truth", "segment",
 ]  # fmt: skip

@@ -25,8 +25,10 @@ from .grouping import Grouped, least_pixels, spread_bands, without_small_groups
 from .normalising import Rule, chosen, other_labels
 from .read import read
 from .sample_stability import PixelStability, pixel_stability
+from .scene_model import SceneModel, check_names
 from .segmentation import Segmentation
 from .truth import Truth, as_truth
+from .units import wavelength_units
 
 __all__ = ["segment"]
 
@@ -168,7 +170,7 @@ def _segment(
         sure = pixel_stability(
             found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
         )
-    return _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping)
+    return _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
 
 
 def _searched(search: ModelSearch, cleaned: Cleaned, prior) -> Grouped:
@@ -249,8 +251,9 @@ def _strength(spatial: float | str) -> float | None:
 
 
 def _on_the_map(
-    cube: Cube, cleaned: Cleaned, found: Grouped, search, normalisation, sure: PixelStability | None, shaping: _Shaping
-) -> Segmentation:
+    cube: Cube, cleaned: Cleaned, found: Grouped, search, normalisation, sure: PixelStability | None,
+    shaping: _Shaping, neighbours: int,
+) -> Segmentation:  # fmt: skip
     """The posteriors, bands and spectra in the shape of the image."""
     posteriors, fitted = found.posteriors, found.fitted
     K = len(posteriors)
@@ -267,7 +270,20 @@ def _on_the_map(
         labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,
         comparison=None if shaping.truth is None else shaping.truth.compare(labels, K),
         stability=sure, exchanges=found.exchanges(), notes=found.notes, rgb=shaping.rgb,
-        shrunk=found.shrunk, moved=found.moved,
+        shrunk=found.shrunk, moved=found.moved, bands=cleaned.bands,
+        scene_model=_scene_model(cube, cleaned, fitted, spectra[:, cleaned.bands], strength, neighbours),
+    )  # fmt: skip
+
+
+def _scene_model(cube: Cube, cleaned: Cleaned, fitted, spectra: np.ndarray, strength: float, neighbours: int):
+    """What another scene needs to be segmented in the same way."""
+    standard = cleaned.source.standard
+    return SceneModel(
+        fitted, cleaned.bands, cube.shape[2], spectra, check_names(None, len(spectra)),
+        wavelengths=None if cube.wavelengths is None else np.asarray(cube.wavelengths, float)[cleaned.bands],
+        units="" if cube.wavelengths is None else wavelength_units(cube.units, cube.wavelengths),
+        limits=cleaned.limits, normalised=cleaned.report.normalised,
+        standard=None if standard is None else np.array(standard), spatial=float(strength), neighbours=neighbours,
     )  # fmt: skip
 
 

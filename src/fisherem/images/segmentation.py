@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,9 @@ from .spreading import Exchange
 from .truth import Comparison
 from .write import WRITERS
 
+if TYPE_CHECKING:
+    from .scene_model import SceneModel
+
 __all__ = ["Segmentation"]
 
 
@@ -36,7 +39,8 @@ class Segmentation:
     of normalise="auto", or None · comparison with a ground truth, or None · stability of groups and bands on a sample
     of pixels, or None · exchanges, the bands that could replace each selected band · notes about changes to the groups
     and bands after the fit · rgb, the bands of the colour view if they were given · shrunk, whether small groups were
-    dissolved · moved, whether bands were exchanged for others that are further apart.
+    dissolved · moved, whether bands were exchanged for others that are further apart · bands, the numbers in the cube
+    of the model's columns · scene_model, what other scenes need (`predict`).
     """
 
     labels: np.ndarray = field(repr=False)
@@ -56,6 +60,8 @@ class Segmentation:
     rgb: tuple[int, int, int] | None = field(default=None, repr=False)
     shrunk: bool = field(default=False, repr=False)
     moved: bool = field(default=False, repr=False)
+    bands: np.ndarray = field(default_factory=lambda: np.zeros(0, int), repr=False)
+    scene_model: SceneModel | None = field(default=None, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -91,8 +97,27 @@ class Segmentation:
 
     @property
     def group_names(self) -> list[str]:
-        """The names of the K groups: "group 1", "group 2", ..."""
+        """The names of the K groups: those of `named`, else "group 1", "group 2", ..."""
+        if self.scene_model is not None:
+            return list(self.scene_model.class_names)
         return [group_name(k) for k in range(self.n_clusters)]
+
+    def _applicable(self) -> SceneModel:
+        if self.scene_model is None:
+            raise ValueError("this segmentation was made without a model for other scenes: make it with segment(...)")
+        return self.scene_model
+
+    def named(self, names) -> Segmentation:
+        """The same with these names of the groups, which maps, tables, pages and the model file then carry."""
+        return replace(self, scene_model=self._applicable().renamed(names))
+
+    def predict(
+        self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None
+    ) -> Segmentation:
+        """The groups of the pixels of another scene, cleaned and normalised as this one: see `SceneModel.predict`."""
+        return self._applicable().predict(
+            source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb
+        )
 
     def spectra_table(self) -> pd.DataFrame:
         """One row per band: number (from 1), name, wavelength, whether it is selected, the groups' means."""
@@ -111,8 +136,9 @@ class Segmentation:
         it that add nothing to the selected ones, `came_back` the share of the refits that selected the band.
         """
         table = self.spectra_table().loc[self.support]
-        size = np.linalg.norm(self.model.sparse_loadings_[self.model.support_], axis=1)
-        added: dict[str, Any] = {"loading": size}
+        sizes = np.zeros(len(self.support))
+        np.maximum.at(sizes, self.bands, np.linalg.norm(self.model.sparse_loadings_, axis=1))
+        added: dict[str, Any] = {"loading": sizes[self.support]}
         if self.exchanges:
             known = {exchange.band: exchange for exchange in self.exchanges}
             added["instead"] = [_numbers(known[b].instead) for b in self.selected_bands]
@@ -129,7 +155,7 @@ class Segmentation:
             raise ValueError("there is no ground truth: give one to segment(..., truth=...)")
         table = pd.DataFrame(self.comparison.table, columns=self.group_names)
         table.insert(0, "class", self.comparison.names)
-        table["matched"] = ["" if k < 0 else group_name(int(k)) for k in self.comparison.group]
+        table["matched"] = ["" if k < 0 else self.group_names[int(k)] for k in self.comparison.group]
         return table
 
     @property
@@ -169,7 +195,8 @@ class Segmentation:
 
         report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
         colours.png, uncertainty.png, spectra.png · spectra.csv, bands.csv, truth.csv (with a ground truth) ·
-        cleaning.txt · and the files of other entries of the register `fisherem.images.write.WRITERS`
+        cleaning.txt · model.skops, for `fisherem.load` and other scenes · and the files of other entries of
+        the register `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

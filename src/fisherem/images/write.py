@@ -16,6 +16,7 @@ import numpy as np
 from .._utils.extras import need_extra
 from .._utils.register import Register
 from .._utils.spreadsheets import write_csv
+from ..persistence import save
 from ..plots.maps import class_colours
 from .contained import check_crs
 from .cube import Georeference
@@ -25,7 +26,7 @@ __all__ = ["FILES", "WRITERS", "write_envi_classes", "write_geotiff"]
 # The files that the writers of this module can leave in a folder.
 FILES = (
     "labels.hdr", "labels.img", "labels.tif", "uncertainty.tif", "labels.png", "colours.png", "uncertainty.png",
-    "spectra.png", "other.png", "spectra.csv", "bands.csv", "truth.csv", "cleaning.txt", "report.html",
+    "spectra.png", "other.png", "spectra.csv", "bands.csv", "truth.csv", "cleaning.txt", "model.skops", "report.html",
 )  # fmt: skip
 _PLACE = ("map info", "projection info", "coordinate system string")
 
@@ -177,6 +178,11 @@ def _cleaning(found, folder: Path) -> list[Path]:
     choice = "" if found.normalisation is None else f"{found.normalisation}\n"
     path.write_text(f"{found.cleaning}\n{choice}" + "".join(f"{note}\n" for note in found.notes))
     return [path]
+
+
+@WRITERS.add("model")
+def _model(found, folder: Path) -> list[Path]:
+    return [] if found.scene_model is None else [save(found, folder / "model.skops")]
 
 
 @WRITERS.add("report")
