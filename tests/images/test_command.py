@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from fisherem.cli import main
 from fisherem.datasets import mars_like
+from fisherem.images import segment
 
 from .files import write_envi, write_mat73
 
@@ -136,3 +137,12 @@ def test_bad_files_are_one_line_and_exit_code_2(tmp_path):
     assert "wavelengths" in run(tmp_path / "cube.npy", "-k", 2, "--bands", "0.5-1um", "-o", tmp_path / "out", code=2)
     assert "95x95" in run(tmp_path / "cube.npy", "-k", 2, "--shape", "a", code=2)
     assert "--spatial" in run(tmp_path / "cube.npy", "-k", 2, "--spatial", "much", code=2)
+
+
+def test_shares_and_numbers_of_groups_that_make_no_sense(tmp_path, plain):
+    np.save(tmp_path / "cube.npy", plain[0])
+    for size in ("200%", "100%", "-1%"):
+        assert "below 100%" in run(tmp_path / "cube.npy", "-k", 2, "--min-size", size, code=2)
+    for number in (2.0, None, True):
+        with pytest.raises(ValueError, match="n_clusters must be a whole number, several of them or 'auto'; got"):
+            segment(plain[0], number)

@@ -24,7 +24,12 @@ def _clusters(text: str):
 
 
 def _size(text: str) -> float:
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    if not text.endswith("%"):
+        return float(text)
+    share = float(text[:-1]) / 100
+    if not 0 <= share < 1:
+        raise ValueError
+    return share
 
 
 def _rgb(text: str) -> list[int]:
@@ -72,7 +77,7 @@ def _shape(text: str) -> tuple[int, int]:
               show_default=True,
               help="Treatment of missing values: model fits the observed values, drop-rows leaves out the pixels, "
               "drop-columns the bands; auto is model if more than 5% of the pixels are affected.")  # fmt: skip
-@click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share such as 1%"), default="0",
+@click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share below 100%"), default="0",
               show_default=True, help="Fewest pixels of a group, such as 50 or 1%. Smaller groups are dissolved: "
               "their pixels are assigned to the most probable other group, and the model is refitted.")  # fmt: skip
 @click.option("--spread", is_flag=True,

@@ -15,6 +15,8 @@ __all__ = ["Found", "examine"]
 
 @dataclass
 class Found:
+    """What one pass over the pixels found, for each pixel, for each band and in all."""
+
     pixels: np.ndarray  # bool n: a gap in some chosen band, or 0 in all
     gaps: np.ndarray  # per band: pixels that have other values but not this one
     varies: np.ndarray  # per band: more than one value among the pixels without gaps

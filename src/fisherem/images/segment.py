@@ -105,6 +105,8 @@ def segment(
     progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
+    if isinstance(n_clusters, (bool, float, np.floating)) or n_clusters is None:
+        raise ValueError(f"n_clusters must be a whole number, several of them or 'auto'; got {n_clusters!r}")
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
     if isinstance(min_size, (bool, str)) or not min_size >= 0:
         least_pixels(min_size, 1)  # raises before anything is fitted
