@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fisherem import BayesianFisherEM, FisherEM, datasets, load, save
@@ -172,3 +173,14 @@ def test_random_starts(n_init, method):
     assert len(model.starts_) >= n_init
     assert np.isfinite(model.elbo_)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("table", ["iris", "wine"])
+def test_random_starts_find_groups(request, table, seed):
+    """The prior must not draw the means of a random partition, which nearly coincide, into one group."""
+    X, y = request.getfixturevalue(table)
+    model = BayesianFisherEM(3, init="random", random_state=seed).fit(X)
+    assert (np.bincount(model.labels_, minlength=3) > 0.2 * len(X)).all()
+    assert adjusted_rand_score(y, model.labels_) > 0.7

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..dlm.f_step.dense import fisher_criterion
 from ..dlm.family import DLMFamily, DLMSolution, DLMStep
 from ..dlm.m_step import LatentParameters
 from ..dlm.projection import LatentMoments, Projection
+from ..engine.family import Phase
 from .step import BayesParameters, MeansPrior, bayes_step
 
 __all__ = ["BayesFamily", "BayesStep"]
@@ -25,6 +26,17 @@ class BayesFamily(DLMFamily):
     def begin(self, problem: Problem) -> BayesStep:
         """The F- and M-steps of a new run."""
         return BayesStep(self, problem)
+
+    def phases(self) -> tuple[Phase, ...]:
+        """Fisher-EM without a prior from every start, then the phases with it from the most likely result.
+
+        lambda is estimated from the groups' means. Those of a random partition nearly coincide, so that a prior from
+        the first iteration on draws them together for good: iris and wine ended in one group from every random start.
+        The R program bfem ranks its starts without a prior for the same reason.
+        """
+        dense = self.dense()
+        known = {field.name: getattr(dense, field.name) for field in fields(DLMFamily)}
+        return (Phase("no prior", DLMFamily(**known)), *super().phases())
 
     def n_parameters(self, solution: DLMSolution, p: int) -> int:
         """The model's, with nu and lambda instead of the groups' means."""
