@@ -39,8 +39,8 @@ def tasks(client) -> int:
 
 
 def soon(condition) -> bool:
-    """Whether it holds within ten seconds: what the scheduler does arrives later."""
-    end = time.monotonic() + 10
+    """Whether it holds within a minute: what the scheduler does arrives later, on a busy machine much later."""
+    end = time.monotonic() + 60
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()
@@ -176,9 +176,20 @@ def test_ctrl_c_leaves_no_work_behind(tmp_path):
     assert done.stdout.splitlines() == ["left []", "running 0"], done.stderr
 
 
-def test_close_cancels_what_is_held(client):
+def _until_there(path) -> None:
+    while not os.path.exists(path):
+        time.sleep(0.02)
+
+
+def test_close_cancels_what_is_held(client, tmp_path):
+    """Tasks that wait or run are cancelled; a running one ends when it is let go, and nothing is left of it."""
+    gate = tmp_path / "go"
     cluster = Cluster(client)
-    futures = cluster.call(time.sleep, [(30,), (30,), (30,)])
-    cluster.close()
-    assert soon(lambda: all(future.cancelled() for future in futures))
+    futures = cluster.call(_until_there, [(str(gate),)] * 3)
+    try:
+        assert soon(lambda: len(client.processing()) and any(client.processing().values()))
+        cluster.close()
+        assert soon(lambda: all(future.cancelled() for future in futures))
+    finally:
+        gate.touch()  # also where an assertion fails: the workers are shared with other tests
     assert nothing_left(client)
