@@ -17,7 +17,11 @@ def test_only_ci_repeats_its_examples(value, expected):
     environment = names | ({"CI": value} if value else {})
     paths = os.pathsep.join(map(str, (PROJECT / "src", PROJECT)))
     done = subprocess.run(
-        [sys.executable, "-c", SHOW], env=environment | {"PYTHONPATH": paths}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SHOW],
+        env=environment | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split() == [expected]
 

@@ -176,11 +176,26 @@ def test_random_starts(n_init, method):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("table", ["iris", "wine"])
 def test_random_starts_find_groups(request, table, seed):
     """The prior must not draw the means of a random partition, which nearly coincide, into one group."""
     X, y = request.getfixturevalue(table)
     model = BayesianFisherEM(3, init="random", random_state=seed).fit(X)
     assert (np.bincount(model.labels_, minlength=3) > 0.2 * len(X)).all()
+    assert len(model.starts_) > 10  # the ten starts without a prior, and those that the prior was added to
     assert adjusted_rand_score(y, model.labels_) > 0.7
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_groups_that_have_merged_are_a_collapse(iris):
+    """Means that begin in one place stay there: the fit says so, although no group has lost its weight."""
+    X, _ = iris
+    labels = np.random.default_rng(0).integers(3, size=len(X))
+    model = BayesianFisherEM(3, init=labels).fit(X)
+    sizes = np.bincount(model.labels_, minlength=3)
+    assert (sizes == 0).sum() == 2
+    assert model.history_[-1]["smallest_group"] > 10
+    empty = ", ".join(f"group {k + 1}" for k in np.flatnonzero(sizes == 0))
+    assert model.stop_reason_ == f"collapsed ({empty})"
+    assert not model.converged_

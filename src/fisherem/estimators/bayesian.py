@@ -168,7 +168,8 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
     def _specification(self, n: int, p: int) -> Specification:
         spec = self._plain()._specification(n, p)
         plain = spec.family
-        family = BayesFamily(**{field.name: getattr(plain, field.name) for field in fields(plain)})
+        known = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        family = BayesFamily(**known, rough_starts=isinstance(self.init, str) and self.init == "random")
         if self.method is not None and family.d:
             shares = check_sparsity(self.sparsity, family.d)
             family = replace(family, sparse=SparseSettings(self.method, shares))

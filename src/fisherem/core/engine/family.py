@@ -113,6 +113,7 @@ class Phase:
 
     name: str
     family: Family
+    prepares: bool = False  # whether it ranks the starts: the next phase takes the first of them that does not collapse
 
 
 class Family(ABC):
@@ -120,6 +121,7 @@ class Family(ABC):
 
     n_clusters: int
     monotone: ClassVar[bool] = False  # whether the likelihood never decreases, so that a run that stalls has converged
+    merges: ClassVar[bool] = False  # whether groups can become one without losing weight, which counts as a collapse
 
     @property
     def rounds(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._utils.wording import group_name
 from ...rows.base import ArrayRows
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
@@ -17,7 +18,7 @@ from ..starts import metrics as metric_starts  # noqa: F401 (fills the register 
 from ..starts.partitions import STARTS, is_large, sample_centres
 from .concurrent_runs import NUMERICAL_ERRORS, can_share, run_together, shares_of
 from .family import Family, Phase
-from .loop import Fit, Run, Settings, StopKind, restore, run
+from .loop import Fit, Run, Settings, Stop, StopKind, restore, run
 
 __all__ = [
     "NUMERICAL_ERRORS", "FitError", "Specification", "best_of", "best_of_each", "continue_from", "failed_record", "fit",
@@ -114,6 +115,15 @@ def continue_from(
     before = start.history if isinstance(start, Fit) else []
     fit = run_adapted(problem, _states_from(problem, start, spec.n_clusters), spec, phase, refused)
     fit.history = joined(before, fit.history)
+    return _checked(problem, fit, phase)
+
+
+def _checked(problem: Problem, fit: Fit, phase: Phase) -> Fit:
+    """The fit, marked as collapsed if its family may merge groups and a group is no row's most probable one."""
+    if phase.family.merges and fit.whole and not fit.given_up:
+        sizes = np.bincount(problem.rows.gather(fit.states, "labels"), minlength=phase.family.n_clusters)
+        if not sizes.all():
+            fit.stop = Stop(StopKind.COLLAPSED, ", ".join(group_name(int(k)) for k in np.flatnonzero(sizes == 0)))
     return fit
 
 
@@ -271,9 +281,10 @@ def _batch(problem: Problem, cells: list, races: Sequence[Any] | None) -> list[F
     racing = None if races is None else [race for race, one in zip(races, found, strict=True) if isinstance(one, Run)]
     fits = iter(run_together(runs, races=racing) if runs else [])
     found = [next(fits) if isinstance(one, Run) else one for one in found]
-    for fit, (start, _, _) in zip(found, cells, strict=True):
-        if isinstance(fit, Fit) and isinstance(start, Fit):
-            fit.history = joined(start.history, fit.history)
+    for fit, (start, _, phase) in zip(found, cells, strict=True):
+        if isinstance(fit, Fit):
+            fit.history = joined(start.history, fit.history) if isinstance(start, Fit) else fit.history
+            _checked(problem, fit, phase)
     return found
 
 
@@ -287,8 +298,29 @@ def fit(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
 def fit_from(problem: Problem, spec: Specification, starts) -> tuple[Fit, list[dict]]:
     """The best fit over given starts: all go through the first phase, only the best through the others."""
     first, *others = spec.family.phases()
-    best, records = best_of(problem, starts, spec, first)
+    records: list[dict] = []
+    if first.prepares:
+        starts, records = _ranked(problem, list(starts), spec, first)
+        first, *others = others
+        spec = replace(spec, first_start=True)
+    best, more = best_of(problem, starts, spec, first)
+    records = records + more
     for phase in others:
         best, more = best_of(problem, [best], spec, phase)
         records = records + more
     return best, records
+
+
+def _ranked(problem: Problem, starts: list, spec: Specification, phase: Phase) -> tuple[list[Fit], list[dict]]:
+    """Each start after a phase of its own, the most likely first, and a record of each."""
+    fits, records = [], []
+    for start in starts:
+        try:
+            fits.append(continue_from(problem, start, spec, phase))
+            records.append(fits[-1].record())
+        except NUMERICAL_ERRORS as error:
+            records.append(failed_record(error))
+    if not fits:
+        raise no_fit(records)
+    # rounded, so that ties are broken by the order of the starts
+    return sorted(fits, key=lambda fit: (not fit.whole, -float(f"{fit.log_likelihood:.9e}"))), records
