@@ -49,7 +49,7 @@ def test_fit_writes_everything(wine_csv, tmp_path):
         "criteria.csv", "labels.csv", "model.skops", "report.html", "roles.csv", "run.json", "variables.csv",
     ]  # fmt: skip
     labels = pd.read_csv(out / "labels.csv")
-    assert list(labels.columns) == ["id", "cluster", "posterior"]
+    assert list(labels.columns) == ["id", "cluster", "posterior", "tail_probability"]
     assert list(labels["id"][:2]) == ["w0", "w1"]
     variables = pd.read_csv(out / "variables.csv")
     selected = list(variables["name"][variables["selected"]])

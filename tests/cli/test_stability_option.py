@@ -35,7 +35,7 @@ def test_fit_says_what_comes_back(blobs_csv, tmp_path):
     out = tmp_path / "out"
     shown = run("fit", blobs_csv, "-k", 3, "--id-column", "id", "--stability", 3, "-o", out, *FAST)
     labels, variables, roles = (pd.read_csv(out / f"{name}.csv") for name in ("labels", "variables", "roles"))
-    assert list(labels.columns) == ["id", "cluster", "posterior", "came_back"]
+    assert list(labels.columns) == ["id", "cluster", "posterior", "tail_probability", "came_back"]
     assert (np.round(3 * labels["came_back"], 9) % 1 == 0).all()
     share = f"{labels['came_back'].mean():.0%}"
     assert f"assigned to their group again in {share} of 3 refits on 50% of the rows" in " ".join(shown.split())

@@ -7,6 +7,7 @@ import pytest
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
+from fisherem.estimators.outlying import outside
 from fisherem.policy import variables
 from fisherem.policy.columns import spiked
 from fisherem.policy.decisions import Decision
@@ -155,6 +156,11 @@ def test_a_selection_is_enough_if_its_groups_agree():
 
     assert variables.Selection(labels).tried(Found(52))  # adjusted Rand index 0.803
     assert not variables.Selection(labels).tried(Found(54))  # 0.796
+
+
+@holds("outside")
+def test_rows_as_far_as_one_in_a_thousand_are_outside():
+    assert outside([0.00101, 0.00099]).tolist() == [False, True]
 
 
 def test_every_threshold_is_held():

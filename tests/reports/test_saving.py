@@ -50,7 +50,7 @@ def test_tables_are_saved_as_csv(browser, pages, downloads, three, wines):
     one(browser, "#row-search").send_keys("wine 1")
     name, content = saved(browser, downloads, "[data-table='rows']", "CSV")
     head, *lines = as_rows(content)
-    assert (name, head) == ("rows.csv", ["no.", "row", "group", "posterior", "next", "class"])
+    assert (name, head) == ("rows.csv", ["no.", "row", "group", "posterior", "next", "tail", "class"])
     wanted = [i for i, row in enumerate(X.index) if "wine 1" in row]  # all that were found, not the page alone
     assert [line[1] for line in lines] == [X.index[i] for i in wanted]
     assert [line[2] for line in lines] == [f"group {three.labels_[i] + 1}" for i in wanted]

@@ -21,6 +21,7 @@ _MOST_SHAKY = 8
 
 def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
+    from ..estimators.outlying import outside
     from ..reports.content.stability import stability_record
     from ..reports.words.summary import summary
     from ..reports.writers import write_all
@@ -30,6 +31,8 @@ def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: 
     result = summary(model, table.names, folder, scores_of(table.labels, model))
     result |= {} if fitted is model else verdict_record(fitted)
     result["certainty"] = _certainty(model, X)
+    result["outside"] = int(outside(model.outlyingness(X)).sum())
+    result["n_rows"] = X.shape[0]
     result["stability"] = None if stability is None else stability_record(stability, table.ids)
     result["interrupted"] = bool(getattr(fitted, "interrupted_", False)) if fitted is not model else False
     if as_json:
@@ -139,6 +142,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
     from rich.markup import escape
 
     from ..model.criteria import CRITERIA
+    from ..reports.words.summary import outside_words
 
     variables = listed(result["variables"], _MOST_VARIABLES, quoted=False)
     criteria = [f"{c.label} {result[name]:.1f}" for name, c in CRITERIA.items() if result.get(name) is not None]
@@ -156,6 +160,8 @@ def _lines(result: dict) -> list[tuple[str, str]]:
         ("iterations", f"{result['n_iter']}, {ended}"),
     ]
     lines += _how_sure(result)
+    if said := outside_words(result["outside"], result["n_rows"]):
+        lines.append(("outside", said))
     if result["scores"]:
         scores = result["scores"]
         lines.append(("known classes", f"accuracy {scores['accuracy']:.3f}  ARI {scores['ari']:.3f}"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .choices import TableCommand
-from .common import friendly
+from .common import InputError, friendly
 from .data import open_for
 from .folders import check_file
 from .options import json_option, memory_option, quiet_option, table_options
@@ -30,33 +30,45 @@ def _of_a_model(default: str, what: str):
 
 @click.command(cls=TableCommand)
 @_of_a_model("labels.csv", "File for the groups of the rows (CSV).")
+@click.option("--noise-label", is_flag=True, help="Put rows that lie outside all groups into cluster -1.")
 @json_option
 @quiet_option
 @friendly
-def predict(model_file, source, memory, output, as_json, quiet):
+def predict(model_file, source, memory, output, noise_label, as_json, quiet):
     """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
     import numpy as np
 
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
+    from ..estimators.outlying import outside, tells_outliers
     from ..persistence import load
-    from ..reports.words.summary import labels_table
+    from ..reports.words.summary import labels_table, outside_words
 
     check_file(output)
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory, from_selected=True)
+    tells = tells_outliers(estimator)
+    if noise_label and not tells:
+        raise InputError("--noise-label needs a Fisher-EM model or a mixture of factor models, and all of its columns")
     labels = labels_table(estimator, X, table.ids)
+    far = outside(labels["tail_probability"]) if tells else np.zeros(len(labels), bool)
+    if noise_label:
+        labels.loc[far, "cluster"] = -1
     with atomic_file(output) as file:
         write_csv(labels, file)
     n_clusters = len(getattr(estimator, "weights_", ()))
-    sizes = np.bincount(labels["cluster"] - 1, minlength=n_clusters).tolist()  # files count groups from 1
+    inside = labels["cluster"][labels["cluster"] > 0]
+    sizes = np.bincount(inside - 1, minlength=n_clusters).tolist()  # files count groups from 1
     if as_json:
-        click.echo(json.dumps({"rows": len(labels), "sizes": sizes, "file": str(output)}))
+        found = {"rows": len(labels), "sizes": sizes, "outside": int(far.sum()) if tells else None}
+        click.echo(json.dumps(found | {"file": str(output)}))
     elif not quiet:
         for note in table.notes:
             if "--missing" in note:
                 click.echo(f"note: {note}", err=True)
         click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
+        if said := outside_words(int(far.sum()), len(labels)):
+            click.echo(said)
 
 
 @click.command(cls=TableCommand)

@@ -23,6 +23,7 @@ from .fitting import (
     specification,
     warn_of_constant_columns,
 )
+from .outlying import distances_of
 
 __all__ = ["FittedFactors", "adopt_factors", "fit_factors", "opened", "prepared_rows"]
 
@@ -112,6 +113,7 @@ def adopt_factors(estimator, fitted: FittedFactors):
         estimator.covariances_ = density.roots @ density.roots.transpose(0, 2, 1)
         estimator.row_means_ = solution.means
     estimator.means_ = (estimator.row_means_ + problem.centre) * scales
+    estimator.distance_moments_ = distances_of(problem, solution)
     estimator.log_likelihood_, estimator.n_parameters_ = fitted.log_likelihood, fitted.n_parameters
     for name, value in fitted.criteria(estimator.labels_).items():
         setattr(estimator, f"{name}_", value)

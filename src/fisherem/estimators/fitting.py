@@ -35,6 +35,7 @@ from ..tables.file_table import parse_memory
 from ..tables.gaps import has_gaps
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
+from .outlying import distances_of
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "DividedColumns", "Fitted", "ScaledRows", "adopt",
@@ -294,6 +295,7 @@ def adopt(estimator, fitted: Fitted):
     estimator.noise_factors_ = solution.n_factors
     estimator.noise_loadings_ = np.zeros((problem.p, 0)) if metric is None else metric.vectors * np.sqrt(metric.gains)
     estimator.noise_choice_ = chosen.noise
+    estimator.distance_moments_ = distances_of(problem, solution)
     estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
     estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
     estimator.n_parameters_ = fitted.n_parameters()

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.data.distances import tails
 from ..core.data.kernels import Expectation
 from ..core.missing.completion import filled
 from ..core.missing.expectation import Conditional, GapRows
@@ -66,6 +67,14 @@ class ToleratesGaps:
 
     def _labels(self, table):
         return self._with_gaps("_labels", table, None, lambda found: _posteriors(found).argmax(axis=1).astype(np.intp))
+
+    def _tails(self, table):
+        def judged(found: Conditional) -> np.ndarray:
+            patterns = found.rows.patterns
+            observed = by_rows(patterns.observed.mean(axis=1), patterns.counts)
+            return patterns.unsorted(tails(found.distances, self._distance_moments(), observed))  # type: ignore[attr-defined]
+
+        return self._with_gaps("_tails", table, None, judged)
 
     def _coordinates(self, table):
         def projected(found: Conditional) -> np.ndarray:

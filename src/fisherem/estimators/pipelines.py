@@ -203,6 +203,8 @@ def _restricted(step, support: np.ndarray):
     if hasattr(step, "noise_loadings_"):  # I + F F' of the selected variables, with orthogonal columns again
         left, lengths, _ = np.linalg.svd(step.noise_loadings_[support], full_matrices=False)
         small.noise_loadings_ = left * lengths
+    if hasattr(step, "distance_moments_"):
+        small.distance_moments_ = None  # they are of all variables
     small.n_features_in_ = int(support.sum())
     return small
 

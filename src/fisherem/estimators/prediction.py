@@ -24,10 +24,11 @@ from ..model.criteria import CRITERIA
 from ..policy.criterion import Partition
 from ..policy.powers import Powers, log_slope
 from ..rows.base import ArrayRows, Rows
-from ..tables.checking import check_number, check_table, check_weights
+from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import Described
+from .outlying import TellsOutliers
 from .pipelines import needed_names, on_selected
 
 __all__ = ["FittedDLM", "FittedMixture"]
@@ -43,7 +44,7 @@ _NEAR_EXPONENT = 300
 _FAR = 2.0
 
 
-class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
+class FittedMixture(TellsOutliers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
     """Prediction for an estimator with a fitted mixture of any family.
 
     It derives from TransformerMixin itself because `set_output` wraps only methods of classes that do.
@@ -184,9 +185,10 @@ class FittedMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
         return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0, float)
 
-    def predict(self, X):
-        """The most probable group of each row."""
-        return self._told(X, "_labels", None, np.intp)
+    def predict(self, X, noise_label=False):
+        """The most probable group of each row; with `noise_label`, -1 for rows outside all groups (`outlyingness`)."""
+        check_flag("noise_label", noise_label)
+        return self._told(X, "_labels_or_noise" if noise_label else "_labels", None, np.intp)
 
     def score_samples(self, X):
         """log f(y) of each row."""

@@ -23,9 +23,9 @@ _ARRAYS = {
     "weights_": "K", "means_": "Kp", "group_means_": "Kp", "row_means_": "Kp", "centre_": "p", "row_centre_": "p",
     "scales_": "p", "exponents_": "p", "bending_": "3p", "loadings_": "pd", "sparse_loadings_": "pd",
     "latent_means_": "Kd", "covariances_": "Kdd", "noise_loadings_": "pm", "latent_spreads_": "Kdd", "prior_mean_": "d",
-    "labels_": "n", "support_": "p", "minimal_support_": "p",
+    "distance_moments_": "2K", "labels_": "n", "support_": "p", "minimal_support_": "p",
 }  # fmt: skip
-_POSITIVE = ("scales_", "noise_variances_")
+_POSITIVE = ("scales_", "noise_variances_", "distance_moments_")
 _NUMBERS = ("log_likelihood_", "bic_", "icl_", "aic_", "elbo_", "n_parameters_", "n_iter_", "divergence_")
 # A fitted mixture has all of these; one of version 0.1.0, too.
 _ALWAYS = ("weights_", "means_", "n_features_in_")
@@ -56,7 +56,7 @@ def _check_attributes(model: Any) -> None:
             raise ValueError(f"{name} is missing")
     if not _whole(model.n_features_in_) or model.n_features_in_ < 1:
         raise ValueError(f"n_features_in_ is {model.n_features_in_!r}")
-    sizes: dict[str, int] = {"3": 3, "p": int(model.n_features_in_)}
+    sizes: dict[str, int] = {"2": 2, "3": 3, "p": int(model.n_features_in_)}
     mixed = hasattr(model, "factor_loadings_")  # factor mixtures have other axes
     for name, shape in _ARRAYS.items():
         if hasattr(model, name) and not (mixed and "d" in shape):

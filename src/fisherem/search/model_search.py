@@ -192,9 +192,15 @@ class ModelSearch(
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def predict(self, X):
-        """The most probable group of each row, by the best fit."""
-        return self._best().predict(X)
+    def predict(self, X, noise_label=False):
+        """The most probable group of each row, by the best fit; with `noise_label`, -1 for rows outside all groups."""
+        return self._best().predict(X, noise_label=noise_label) if noise_label else self._best().predict(X)
+
+    def outlyingness(self, X):
+        """The probability of each row's distance from its nearest group, by the best fit: small values are outside."""
+        self._best()
+        search, rows = on_its_rows(self, X)
+        return search.best_estimator_.outlyingness(rows)
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups, by the best fit."""

@@ -58,6 +58,11 @@ class BayesParameters(LatentParameters):
         price = _divergence(parameters.latent_means, spreads, prior) / weight
         return cls(**kept, spreads=spreads, prior=prior, price=price)
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """The DLM's, less a row's share of the divergence."""
+        return super().peaks - self.price
+
     def log_common(self, state: BlockState) -> np.ndarray | float:
         """The DLM's, less the row's share of the divergence."""
         return super().log_common(state) - self.price

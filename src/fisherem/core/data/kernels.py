@@ -15,8 +15,8 @@ from ...rows.blocks import Block, BlockState, Sized, kernel, several
 
 __all__ = [
     "ColumnMoments", "Expectation", "GroupSums", "Mergeable", "Nothing", "Spread", "begin", "column_moments",
-    "describe", "expect", "group_sums", "measure", "measure_rows", "place", "project", "split_group", "spread_of_rows",
-    "spread_within", "varying_columns", "weighted_posteriors",
+    "describe", "expect", "group_sums", "measure", "measure_rows", "place", "project", "row_weights", "split_group",
+    "spread_of_rows", "spread_within", "varying_columns", "weighted_posteriors",
 ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def weighted_posteriors(state: BlockState) -> np.ndarray:
     return state.posteriors if state.weights is None else state.posteriors * state.weights
 
 
-def _row_weights(state: BlockState, m: int) -> np.ndarray:
+def row_weights(state: BlockState, m: int) -> np.ndarray:
     """w[i], 1 without weights."""
     return np.ones(m) if state.weights is None else state.weights
 
@@ -56,7 +56,7 @@ class ColumnMoments(Mergeable):
 @kernel(reads=("weights",), writes=("squared_norms",))
 def column_moments(block: Block, state: BlockState, with_cross: bool) -> ColumnMoments:
     """Weighted sums and cross-products of the rows; the rows' squared norms are kept in the state."""
-    weights = _row_weights(state, len(block))
+    weights = row_weights(state, len(block))
     state.squared_norms = block.squared_norms()
     cross = block.cross(state.weights) if with_cross else np.zeros(1)
     return ColumnMoments(float(weights.sum()), block.sums(weights[None])[0], cross)
@@ -158,7 +158,7 @@ def spread_within(block: Block, state: BlockState, matrix: np.ndarray, means: np
 
 
 def _spread(q: np.ndarray, state: BlockState) -> Spread:
-    w = _row_weights(state, len(q))
+    w = row_weights(state, len(q))
     return Spread(float(w.sum()), float(w @ q), float(w @ q**2))
 
 

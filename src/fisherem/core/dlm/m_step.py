@@ -79,6 +79,11 @@ class Parameters(Density):
         out -= 0.5 * (state.placed[d:] / self.noises[:, None])
         return out
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """log pi_k - 1/2 log|2 pi S_k|"""
+        return self.constants - self.p * self.unit * _LOG_2
+
     def log_common(self, state: BlockState) -> np.ndarray | float:
         """-p log 2^unit, which `constants` omit."""
         return -self.p * self.unit * _LOG_2

@@ -56,6 +56,11 @@ class Density(Sized, ABC):
     def log_joint(self, block: Block | None, state: BlockState) -> np.ndarray:
         """out[k, i] = log pi_k f_k(y_i) - log_common[i], as a new array."""
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """out[k] = log pi_k f_k(m_k), the largest log joint density of each group: squared distances are from it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where its groups are densest")
+
     def log_common(self, state: BlockState) -> np.ndarray | float | None:
         """out[i]: the part of log f_k(y_i) that is the same for every group and does not affect the posteriors.
 

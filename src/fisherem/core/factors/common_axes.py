@@ -87,6 +87,12 @@ class LatentFactors(Density):
             out[:, position] = parts
         return out
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """log pi_k - 1/2 log|2 pi Sigma_k|"""
+        inner = np.einsum("kq,qr,kr->k", self.latent_means, self.gram, self.latent_means)
+        return self.constants + 0.5 * inner + self.common + 0.5 * (self.overall @ self.matrix[-1])
+
     def scores(self, block: Block, posteriors: np.ndarray) -> np.ndarray:
         """out[a, i] = sum_k t[i, k] E[u | y_i, k][a]: the factor scores (q x m)."""
         out = np.empty((self.loadings.shape[1], len(block)))

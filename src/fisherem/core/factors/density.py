@@ -76,6 +76,11 @@ class FactorDensity(Density):
             out[:, position] = pulled
         return out
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """log pi_k - 1/2 log|2 pi Sigma_k|"""
+        return self.constants + 0.5 * (self.means**2 / self.noises).sum(axis=1)
+
     def scores(self, block: Block, posteriors: np.ndarray) -> np.ndarray:
         """out[a, i] = sum_k t[i, k] (beta_k (y_i - m_k))[a]: the factor scores (q x m)."""
         K, p, q = self.loadings.shape

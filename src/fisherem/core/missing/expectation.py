@@ -86,6 +86,7 @@ class Conditional:
         self.rows, self.mixture = rows, mixture
         K, n, q = len(mixture.noises), rows.patterns.n, mixture.q
         self.scores = np.empty((K, n, q))  # b = a_k + A u: the missing cells' means are overall + Q_m b
+        self.distances = np.empty((K, n))  # r'W_oo^-1 r
         log_joint = np.empty((K, n))
         self._kept: list[Solved] | None = None
         residuals = rows.times(mixture.basis, mixture.overall)
@@ -145,7 +146,7 @@ class Conditional:
         return Solved(patterns, rows, self.rows.patterns.counts[patterns], gram, inner, log_dets)
 
     def _evaluate(self, part: Solved, residuals: np.ndarray, norms: np.ndarray) -> np.ndarray:
-        """log f_k of the observed cells (K x rows of the chunk); the scores are kept."""
+        """log f_k of the observed cells (K x rows of the chunk); scores and distances are kept."""
         mixture = self.mixture
         cells = by_rows(self.rows.patterns.observed[part.patterns].sum(axis=1), part.counts)
         out = np.empty((len(mixture.noises), len(residuals)))
@@ -156,7 +157,9 @@ class Conditional:
             score = times_rows(part.inner[k], u, part.counts)
             explained = np.einsum("nq,nq->n", u, score)
             log_det = by_rows(part.log_dets[k], part.counts) + (cells - mixture.q) * np.log(noise)
-            out[k] = -0.5 * (cells * _LOG_2_PI + log_det + np.maximum(squares - explained, 0) / noise)
+            distances = np.maximum(squares - explained, 0) / noise
+            out[k] = -0.5 * (cells * _LOG_2_PI + log_det + distances)
+            self.distances[k, part.rows] = distances
             self.scores[k, part.rows] = a + score
         return out
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from ...estimators.outlying import outside
 from ...search.scoring import best_matching, contingency
 from ..text import clean
 
@@ -34,7 +35,8 @@ class Points:
 
     `rows` are their numbers in X (from 0), `coordinates` (n_drawn x axes) where they are drawn. `ids`, `groups` (from
     0) and `posteriors` of the most probable group, `seconds` (-1: there is none) and `second_posteriors` of the next,
-    and the known `classes` ("" where missing) or None.
+    and the known `classes` ("" where missing) or None. `tails` are the probabilities of a distance from the group that
+    is at least as large.
     """
 
     rows: np.ndarray
@@ -45,6 +47,7 @@ class Points:
     second_posteriors: np.ndarray
     classes: list[str] | None
     coordinates: np.ndarray
+    tails: np.ndarray
     total: int
 
     @property
@@ -122,10 +125,13 @@ def stratified(groups: np.ndarray, K: int, size: int, seed: int = 0) -> np.ndarr
     return np.sort(np.concatenate(chosen))
 
 
-def points(coordinates: np.ndarray, posteriors: np.ndarray, ids, known) -> Points:
-    """The rows to draw and to list. `posteriors` n x K; `ids` n; `known` n class names (None where missing) or None.
+def points(coordinates: np.ndarray, posteriors: np.ndarray, tails: np.ndarray, ids, known) -> Points:
+    """The rows to draw and to list. `posteriors` n x K; `tails`, `ids`, `known` n.
 
-    Up to 10,000 rows are all listed. Of more, those that are drawn are, and then the least certain.
+    `known` are class names (None where missing), or None.
+
+    Up to 10,000 rows are all listed. Of more, those that are drawn are, and then those outside all groups and the least
+    certain.
     """
     n, K = posteriors.shape
     group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
@@ -133,7 +139,8 @@ def points(coordinates: np.ndarray, posteriors: np.ndarray, ids, known) -> Point
     drawn = stratified(group, K, max(_FEWEST, min(_POINTS, _NUMBERS // max(shown.shape[1], 1))))
     others = np.setdiff1d(np.arange(n), drawn, assume_unique=True)
     if n > MAX_LISTED:
-        others = np.sort(others[np.argsort(largest[others], kind="stable")][: MAX_LISTED - len(drawn)])
+        order = np.lexsort((largest[others], ~outside(tails[others])))
+        others = np.sort(others[order][: MAX_LISTED - len(drawn)])
     rows = np.concatenate([drawn, others])
     second, second_posterior = _runner_up(posteriors[rows])
     return Points(
@@ -145,6 +152,7 @@ def points(coordinates: np.ndarray, posteriors: np.ndarray, ids, known) -> Point
         second_posteriors=second_posterior,
         classes=None if known is None else ["" if known[i] is None else known[i] for i in rows],
         coordinates=shown[drawn],
+        tails=tails[rows],
         total=n,
     )
 

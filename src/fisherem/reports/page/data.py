@@ -29,6 +29,7 @@ def page_data(content: Content) -> dict:
         "posterior": np.round(points.posteriors, 4).tolist(),
         "second": points.seconds.tolist(),
         "secondPosterior": np.round(points.second_posteriors, 4).tolist(),
+        "tail": np.round(points.tails, 4).tolist(),
         "axes": [_short(column) for column in points.coordinates.T],
         "centres": [_short(row) for row in content.centres],
         # six significant digits: the smallest direction of a covariance may be thousands of times below the largest

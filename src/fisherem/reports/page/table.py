@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...estimators.pipelines import on_its_rows, steps_in_words
+from ...policy.thresholds import THRESHOLDS
 from .. import figures
 from ..content import rows
 from ..figures import svg
@@ -82,5 +83,11 @@ def render(content: Content) -> str:
         data=embedded(page_data(content)) if content.d else "",
         figures=figures,
         definitions=svg.definitions(),
-        limits={"doubts": rows.MAX_DOUBTS, "axes": rows.MAX_AXES, "doubt": rows.DOUBT, "effect": LEAST_EFFECT},
+        limits={
+            "doubts": rows.MAX_DOUBTS,
+            "axes": rows.MAX_AXES,
+            "doubt": rows.DOUBT,
+            "effect": LEAST_EFFECT,
+            "outside": THRESHOLDS.outside,
+        },
     )

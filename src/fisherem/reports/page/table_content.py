@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators import SparseFisherEM
+from ...estimators.outlying import outside
 from ..content import inputs, rows
 from ..content.criteria import CriterionRow, criteria, headline
 from ..content.heat import HeatMap, heat_map
@@ -35,8 +36,8 @@ class Content:
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
     axes that are shown. `made_by_selected` says whether the groups depend on the selected variables alone, `given`
     whether the groups were given rather than found, and `value` is C(K, S), None for a fit that does not know it.
-    `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, and
-    `n_missing` the number of cells that are missing.
+    `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, `n_missing`
+    the number of cells that are missing and `n_outside` the number of rows outside all groups.
     """
 
     title: str
@@ -66,6 +67,7 @@ class Content:
     profile: Profile
     doubts: list[rows.Doubt]
     n_doubts: int
+    n_outside: int
     certainty: Certainty
     agreement: rows.Agreement | None
     search: Search | None
@@ -104,7 +106,8 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
     names_of_rows, known = inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)
     support = np.asarray(fitted.support_)
     sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
-    by_row = _by_row(posteriors, coordinates, names_of_rows, known)
+    tails = np.asarray(fitted.outlyingness(table.given))
+    by_row = _by_row(posteriors, coordinates, tails, names_of_rows, known)
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
         created=page_date(),
@@ -151,11 +154,12 @@ def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, ids, known) -> dict[str, Any]:
+def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, tails: np.ndarray, ids, known) -> dict[str, Any]:
     """The parts that speak of single rows: points, doubts, agreement with known classes."""
     doubts, n_doubts = rows.doubts(posteriors, ids, known)
     return {
-        "points": rows.points(coordinates, posteriors, ids, known),
+        "points": rows.points(coordinates, posteriors, tails, ids, known),
+        "n_outside": int(outside(tails).sum()),
         "doubts": doubts,
         "n_doubts": n_doubts,
         "agreement": None if known is None else rows.agreement(posteriors, known),

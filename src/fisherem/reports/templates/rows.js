@@ -19,6 +19,7 @@
       value: (i) => data.second[i],
       text: (i) => (data.second[i] < 0 || data.secondPosterior[i] < 0.0005 ? "–" : data.groups[data.second[i]].name),
     },
+    tail: { value: (i) => data.tail[i], text: (i) => (data.tail[i] < 0.001 ? "<0.001" : data.tail[i].toFixed(3)) },
     back: { value: (i) => data.cameBack[i], text: (i) => percent(data.cameBack[i]) },
     known: { value: (i) => data.classes[i], text: (i) => data.classes[i] || "–" },
   };
@@ -74,7 +75,7 @@
       const k = { group: data.group[i], second: text === "–" ? -1 : data.second[i] }[key];
       if (k >= 0) groupIn(cell, k);
       else cell.append(text);
-      if (["row", "posterior", "back"].includes(key)) cell.className = "n";
+      if (["row", "posterior", "tail", "back"].includes(key)) cell.className = "n";
     });
     return row;
   }

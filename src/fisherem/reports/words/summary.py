@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 
 from ..._utils.wording import count, listed
+from ...estimators.outlying import tells_outliers
 from ...policy.roles import ROLES
+from ...policy.thresholds import THRESHOLDS
 from ..content.criteria import criterion_values
 
 __all__ = [
-    "criteria_table", "labels_table", "model_words", "noise_words", "role_counts", "scale_words", "summary",
-    "variables_table",
+    "criteria_table", "labels_table", "model_words", "noise_words", "outside_words", "role_counts", "scale_words",
+    "summary", "variables_table",
 ]  # fmt: skip
 
 # What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
@@ -30,9 +32,23 @@ _COMPARED_BY = {
 
 
 def labels_table(model, X, ids) -> pd.DataFrame:
-    """A row per row of X: its id, its cluster (from 1), and the posterior of that cluster."""
+    """A row per row of X: its id, its cluster (from 1), the posterior of that cluster, and how far outside it is.
+
+    `tail_probability` is the result of `outlyingness`; a model that cannot tell has no such column.
+    """
     posteriors = np.asarray(model.predict_proba(X))
-    return pd.DataFrame({"id": ids, "cluster": posteriors.argmax(axis=1) + 1, "posterior": posteriors.max(axis=1)})
+    found = {"id": ids, "cluster": posteriors.argmax(axis=1) + 1, "posterior": posteriors.max(axis=1)}
+    if tells_outliers(model):
+        found["tail_probability"] = np.asarray(model.outlyingness(X))
+    return pd.DataFrame(found)
+
+
+def outside_words(n_outside: int, n: int) -> str:
+    """Rows outside all groups in a sentence; "" if there are none."""
+    if not n_outside:
+        return ""
+    lie = f"{n_outside:,} of {count(n, 'row')} {'lies' if n_outside == 1 else 'lie'} outside all groups"
+    return f"{lie} (tail_probability below {THRESHOLDS.outside:g}; by chance {THRESHOLDS.outside * n:.2g})"
 
 
 def variables_table(model, names) -> pd.DataFrame:

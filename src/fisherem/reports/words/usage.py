@@ -16,6 +16,7 @@ _INCIDENTAL = ("n_jobs", "checkpoint", "progress")
 _USES = (
     "groups = model.predict(X_new)  # the most probable group of each row, counted from 0",
     "posteriors = model.predict_proba(X_new)  # one column per group",
+    "outside = model.outlyingness(X_new) < 0.001  # rows that belong to none of the groups",
     "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
     "chosen = model.support_  # True for the selected variables",
     "",

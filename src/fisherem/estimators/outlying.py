@@ -1,0 +1,70 @@
+"""Rows that lie outside all groups: their tail probabilities, and -1 instead of a label.
+
+In: rows, and the moments of the squared distances that the rows of the fit have (`distance_moments_`, 2 x K). Out: for
+each row the probability that a member of its nearest group is as far away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.data.distances import DistanceMoments, calibrated, distance_moments, distances, tails
+from ..core.data.problem import Problem
+from ..core.missing.completion import conditional_of
+from ..core.missing.patterns import by_rows
+from ..policy.thresholds import THRESHOLDS
+
+__all__ = ["TellsOutliers", "distances_of", "outside", "tells_outliers"]
+
+
+def distances_of(problem: Problem, solution) -> np.ndarray:
+    """`distance_moments_` of a fit: means and variances (2 x K) of the squared distances of its rows."""
+    if problem.gaps is None:
+        return calibrated(distance_moments(problem.rows, solution), problem.p)
+    found = conditional_of(problem, solution)
+    observed = by_rows(found.rows.patterns.observed.mean(axis=1), found.rows.patterns.counts)
+    return calibrated(DistanceMoments.of(found.weighted, found.distances, observed), problem.p)
+
+
+def outside(probabilities) -> np.ndarray:
+    """Which rows are outside all groups (n, bool), from the result of `outlyingness`."""
+    return np.asarray(probabilities) < THRESHOLDS.outside
+
+
+def tells_outliers(model) -> bool:
+    """Whether `outlyingness` can be asked: not of rivals, nor of a model restricted to its selected variables."""
+    return hasattr(model, "outlyingness") and getattr(model, "distance_moments_", 0) is not None
+
+
+class TellsOutliers:
+    """Mixin of `FittedMixture`: how far outside of the groups a row is."""
+
+    def outlyingness(self, X):
+        """The probability that a row of the nearest group is at least as far from it as this one, for each row (n).
+
+        Small values are far outside: rows below 0.001 are labelled -1 by ``predict(X, noise_label=True)``. Distances
+        are in the model's full covariance, so all variables count, not only the selected ones. They are compared with
+        those of the rows of the fit. With fewer rows than variables other rows are further away than those.
+        """
+        return self._told(X, "_tails", None, float)  # type: ignore[attr-defined]
+
+    def _distance_moments(self) -> np.ndarray:
+        """Those of the fit, or those of the model itself for files of earlier versions."""
+        K, p = self.means_.shape  # type: ignore[attr-defined]
+        known = getattr(self, "distance_moments_", np.stack([np.full(K, float(p)), np.full(K, 2.0 * p)]))
+        if known is None:
+            raise ValueError("outlyingness needs all variables of the fit: only the selected ones were given")
+        return known
+
+    def _tails(self, table) -> np.ndarray:
+        moments = self._distance_moments()
+        rows = self._rows_of(table)  # type: ignore[attr-defined]
+        states, solution = rows.states(), self._solution()  # type: ignore[attr-defined]
+        with rows.closed_on_error():
+            rows.fold(distances, states, solution.placing, solution.density, True)
+            return tails(rows.gather(states, "placed"), moments)
+
+    def _labels_or_noise(self, table) -> np.ndarray:
+        labels = np.array(self._labels(table), np.intp)  # type: ignore[attr-defined]
+        labels[outside(self._tails(table))] = -1
+        return labels
