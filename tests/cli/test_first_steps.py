@@ -145,18 +145,53 @@ def test_transpose_and_predict_on_a_transposed_table(expression, tmp_path):
     assert pd.read_csv(tmp_path / "labels.csv")["id"].tolist() == list(expression.index)
 
 
-def test_more_genes_than_samples_in_the_rows_get_a_hint(tmp_path):
+def test_genes_by_samples_are_a_question(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 3))
     X[:150] += 6
     frame = pd.DataFrame(X, columns=["s1", "s2", "s3"])
     frame.insert(0, "gene", [f"ENSG{i:011}" for i in range(300)])
     frame.to_csv(tmp_path / "genes.csv", index=False)
-    result = run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "out")
-    assert "note: the 300 rows look like genes ('ENSG00000000000'" in result.stderr
-    assert "use --transpose to cluster the samples" in result.stderr
-    quiet = run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "quiet", "--quiet")
-    assert quiet.output == ""
+    said = run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "out", code=2).output
+    assert "the 300 rows ('ENSG00000000000'" in said
+    assert "--transpose clusters the columns (samples), --no-transpose the rows (genes)" in said
+    run("fit", tmp_path / "genes.csv", "-k", 2, *QUICK, "-o", tmp_path / "out", "--no-transpose")
+    assert len(pd.read_csv(tmp_path / "out" / "labels.csv")) == 300
+
+
+def test_numbers_of_genes_are_no_sample(tmp_path):
+    """ENTREZID is the name of the genes, not a sample of its own, and names them in the results."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 63))
+    X[:6, :30] += 4
+    frame = pd.DataFrame(X, columns=[f"s{j}" for j in range(63)])
+    frame.insert(0, "ENTREZID", 1000 + 7 * np.arange(40))
+    frame.to_csv(tmp_path / "entrez.csv", index=False)
+    out = tmp_path / "out"
+    run("fit", tmp_path / "entrez.csv", "--transpose", "-k", 2, *QUICK, "-o", out)
+    labels = pd.read_csv(out / "labels.csv")
+    assert labels["id"].tolist() == [f"s{j}" for j in range(63)]
+    assert sorted(labels["cluster"].value_counts()) == [30, 33]
+    assert pd.read_csv(out / "variables.csv")["name"].tolist() == frame["ENTREZID"].tolist()
+
+
+def test_columns_that_count_or_date_the_rows_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    frame["order"] = np.arange(1, 41)
+    frame["visit"] = 20240101 + np.arange(40) % 28
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    result = run("fit", tmp_path / "x.csv", "-k", 2, *QUICK, "-o", tmp_path / "out")
+    assert "column 'order' holds the numbers of the rows (1, 2, 3, ...) and takes part" in result.stderr
+    assert "--drop 'order' leaves it out" in result.stderr
+    assert "column 'visit' holds dates written as numbers" in result.stderr
+    assert "numbers of the rows" in (tmp_path / "out" / "report.html").read_text()
+    dropped = ("--drop", "order", "--drop", "visit")
+    assert "column" not in run("fit", tmp_path / "x.csv", "-k", 2, *QUICK, "-o", tmp_path / "o", *dropped).stderr
+    frame["visit"] = [f"2024-01-{i % 28 + 1:02}" for i in range(40)]
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    said = run("fit", tmp_path / "x.csv", "-k", 2, *QUICK, "-o", tmp_path / "o", "--force", code=2).output
+    assert "column 'visit' holds dates ('2024-01-01', ...): leave it out" in said
 
 
 # -- gaps ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Tables with variables in their rows: turned round where that is asked for or known, and hinted at elsewhere."""
 
 import gzip
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pytest
 from fisherem.tables.errors import TableError
 from fisherem.tables.opening import open_table
 from fisherem.tables.series_matrix import without_description
-from fisherem.tables.transposing import hint_of_genes, is_turned
+from fisherem.tables.transposing import is_turned, question_of_genes
 
 SERIES = """!Series_title\t"Two kinds of cells"
 !Series_geo_accession\t"GSE1"
@@ -49,7 +51,7 @@ def test_lines_keep_their_numbers(tmp_path):
     with pytest.raises(TableError, match=r"line 7, column 'GSM2': 'high' is not a finite number"):
         open_table(path, find_ids=True, transpose=False)
     path.write_text(SERIES.replace("6.25", "null"))
-    with pytest.raises(TableError, match=r"row 2, column '1007_s_at': the cell is empty; 1 of 6 cells"):
+    with pytest.raises(TableError, match=r"line 7, column 'GSM2': the cell is empty \(it contains 'null'\); 1 of 6"):
         open_table(path)
 
 
@@ -99,8 +101,12 @@ def test_a_row_of_classes_is_a_column_of_them(tmp_path):
 def test_names_of_rows_must_differ_to_name_columns(tmp_path):
     path = tmp_path / "twice.csv"
     path.write_text("gene,s1,s2\nTP53,1,2\nMYC,3,4\nTP53,5,6\n")
-    with pytest.raises(TableError, match="rows 1 and 3 are both named 'TP53'"):
+    with pytest.raises(TableError, match=r"line 2 and line 4 are both named 'TP53'.*--duplicates first, mean or max"):
         open_table(path, transpose=True)
+
+
+KINDS = (".csv", ".csv.gz", ".npz")
+SAMPLES = [f"s{i}" for i in range(1, 7)]
 
 
 @pytest.mark.parametrize(
@@ -108,25 +114,96 @@ def test_names_of_rows_must_differ_to_name_columns(tmp_path):
     [
         ["1007_s_at", "117_at", "AFFX-BioB"], ["ENSG00000141510", "ENSMUSG00000059552.8"], ["ILMN_1343291"],
         ["TP53", "HLA-A", "BRCA1"], ["Trp53", "Cdkn2a", "C1orf112"], ["AT1G01010"], ["A_23_P117082"],
+        ["GENE3950X", "GENE17X"], ["AFFX-HUM/HSAC07/X00351_M_at", "A28102_at"], ["cg00000029"],
     ],
 )  # fmt: skip
-def test_a_hundred_times_more_rows_with_names_of_genes_get_a_hint(names):
-    said = hint_of_genes(names * 400, (400 * len(names), 4))
-    assert f"{400 * len(names):,} rows look like genes" in said
-    assert "--transpose" in said
+def test_names_of_genes_are_asked_about(names):
+    said = question_of_genes(names * 10, "", SAMPLES, 10 * len(names))
+    assert f"{10 * len(names):,} rows" in said
+    assert "look like genes" in said
+    assert "--transpose clusters the columns" in said
+    assert "--no-transpose the rows" in said
     assert names[0] in said
-    assert not hint_of_genes(names * 400, (400 * len(names), 4 * len(names) + 1))  # not a hundred times more
 
 
-def test_other_names_get_none(tmp_path):
-    assert not hint_of_genes([f"customer {i}" for i in range(1000)], (1000, 3))
-    assert not hint_of_genes(range(1000), (1000, 3))
-    assert not hint_of_genes([f"C{i:05}" for i in range(1000)], (1000, 3))
-    assert not hint_of_genes([f"2024-01-{i}" for i in range(1000)], (1000, 3))
-    path = tmp_path / "genes.csv"
-    path.write_text("gene,a,b\n" + "\n".join(f"{i}_at,{i},{-i}" for i in range(250)))
-    assert open_table(path, find_ids=True).hint
-    assert not open_table(path, transpose=True).hint
+def test_a_header_for_genes_is_enough_and_symbols_need_samples():
+    numbers = list(range(10_000, 10_400))
+    assert question_of_genes(numbers, "ENTREZID", ["heart", "liver"], 400)
+    assert not question_of_genes(numbers, "customer", ["age", "income"], 400)
+    countries = ["FRA", "USA", "GER", "ITA", "ESP", "POL"]
+    assert not question_of_genes(countries, "country", ["population", "income"], 6)
+    assert question_of_genes(countries, "symbol", [f"GSM{i}" for i in range(5)], 6)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "asked"), [(1000, 20, True), (999, 20, False), (1000, 101, False), (1010, 101, True)]
+)
+def test_long_tables_of_samples_are_asked_about(n, p, asked):
+    """From 1,000 rows on, ten times as long as wide, columns named like samples are enough; numbered ones need ids."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = ["".join(letters[np.random.default_rng(i).integers(26, size=8)]) for i in range(n)]
+    assert bool(question_of_genes(range(1, n + 1), "", [f"patient_{j}" for j in range(p)], n)) == asked
+    assert bool(question_of_genes(words, "what", [f"AB.{j}" for j in range(p)], n)) == asked
+    assert not question_of_genes(range(1, n + 1), "", [f"V{j}" for j in range(p)], n)
+    assert not question_of_genes([f"pixel {i}" for i in range(n)], "what", [f"band{j}" for j in range(p)], n)
+
+
+def test_four_of_five_names_are_enough():
+    genes = [f"{i}_at" for i in range(8)]
+    assert question_of_genes([*genes, "one", "two"], "", ["a", "b"], 10)
+    assert not question_of_genes([*genes[:7], "one", "two", "three"], "", ["a", "b"], 10)
+
+
+def test_symbols_have_many_beginnings_and_samples_few():
+    """Customer numbers (one stem) are no symbols; numbered columns with eleven different words are measurements."""
+    symbols = [f"{letter}A{i}" for letter in "BCDEFGHIJ" for i in range(3)]  # 9 stems of 27: a third
+    assert question_of_genes(symbols, "", SAMPLES, len(symbols))
+    assert not question_of_genes([*symbols, "BA3", "BA4", "BA5", "BA6"], "", SAMPLES, 31)  # 9 of 31: 0.29
+    words = ["".join(pair) for pair in zip("abcdefghijk", "lmnopqrstuv", strict=True)]
+    ids = [f"{'abcdefghij'[i // 110]}-{'klmnopqrstu'[i % 11]}{'vwxyzabcde'[i // 11 % 10]}" for i in range(1100)]
+    assert question_of_genes(ids, "", [f"{word}{i}" for word in words[:10] for i in range(2)], 1100)
+    assert not question_of_genes(ids, "", [f"{word}{i}" for word in words for i in range(2)], 1100)
+
+
+def test_tables_of_measurements_are_not_asked_about():
+    assert not question_of_genes([f"customer {i}" for i in range(1000)], "who", ["age", "height", "b12"], 1000)
+    assert not question_of_genes(range(1, 4436), "", [f"x{i}" for i in range(1, 37)], 4435)  # satimage
+    assert not question_of_genes(range(1, 1757), "", [f"V{i}" for i in range(1, 257)], 1756)  # usps
+    assert not question_of_genes([f"C{i:05}" for i in range(5000)], "sample", [str(w) for w in range(400, 700)], 5000)
+    assert not question_of_genes([f"2024-01-{i}" for i in range(1000)], "day", ["t1", "t2", "t3"], 1000)
+
+
+def test_no_table_at_hand_is_asked_about():
+    root = os.environ.get("FISHEREM_DATA")
+    if not root:
+        pytest.skip("FISHEREM_DATA is not set")
+    found = [p for p in Path(root).rglob("*") if "".join(p.suffixes) in KINDS and "omega" not in p.name]
+    assert len(found) > 20
+    for path in found:
+        header = [] if path.suffix == ".npz" else list(pd.read_csv(path, nrows=1).columns)
+        label = next((name for name in header if name.lower() == "class"), None)
+        table = open_table(path, find_ids=True, label_column=label).named()
+        assert not table.hints, path
+        assert isinstance(table.ids, range), path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_golub_is_asked_about_and_both_answers_work(tmp_path, kind):
+    n, p = 7129, 72
+    X = np.random.default_rng(0).normal(size=(n, p))
+    frame = pd.DataFrame(X, columns=[f"{'ALL' if j < 47 else 'AML'}_{j}" for j in range(p)])
+    path = tmp_path / f"golub.{kind}"
+    (frame.to_csv if kind == "csv" else frame.to_parquet)(path, index=False)
+    with pytest.raises(
+        TableError, match=r"7,129 rows look like genes and the 72 columns .*--transpose .*--no-transpose"
+    ):
+        open_table(path, find_ids=True)
+    assert open_table(path, find_ids=True, transpose=True).named().X.shape == (p, n)
+    assert open_table(path, find_ids=True, transpose=False).named().X.shape == (n, p)
+    frame.insert(0, "probe", [f"{i}_at" for i in range(n)])
+    (frame.to_csv if kind == "csv" else frame.to_parquet)(path, index=False)
+    with pytest.raises(TableError, match="'0_at', '1_at'"):
+        open_table(path, find_ids=True)
 
 
 def test_a_table_whose_rows_are_the_columns_of_a_model():

@@ -5,7 +5,6 @@ Rows that fit in the memory budget are a frame (n x p); others are a `FileTable`
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -16,12 +15,13 @@ __all__ = ["open_data", "open_for", "scaled"]
 
 
 def open_data(source: Source, memory, *, quiet: bool = False):
-    """The table in a file, with a name for every column; a hint about possible mistakes is printed unless `quiet`."""
+    """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`."""
     from ..tables.opening import open_table
 
     table = _treated(open_table(source.data, memory=memory, **source.reading).named(), source.missing)
-    if table.hint and not quiet:
-        click.echo(f"note: {table.hint}", err=True)
+    table.notes += table.hints
+    for hint in table.hints if not quiet else ():
+        click.echo(f"note: {hint}", err=True)
     return table
 
 
@@ -37,9 +37,7 @@ def _treated(table, how: str):
     table.notes.append(said)
     if rows.all() and columns.all():
         return table
-    X = table.X.loc[rows, columns].reset_index(drop=True)
-    ids = [one for one, kept in zip(table.ids, rows, strict=True) if kept]
-    return replace(table, X=X, ids=ids, labels=None if table.labels is None else table.labels[rows])
+    return table.keep_rows(rows).select([name for name, kept in zip(table.names, columns, strict=True) if kept])
 
 
 def scaled(table, scale: bool | None) -> tuple[Any, Any]:

@@ -66,6 +66,7 @@ class Source:
     comma: str | None = None
     transpose: bool | None = None
     missing: str = "model"
+    duplicates: str = "error"
 
     @property
     def reading(self) -> dict:
@@ -73,6 +74,7 @@ class Source:
         return {
             "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
             "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
+            "duplicates": self.duplicates,
         }  # fmt: skip
 
 
@@ -90,17 +92,21 @@ def table_options(command):
 _table_options = _all_of((
     click.argument("data", type=click.Path(path_type=Path)),
     click.option("--id-column", metavar="NAME",
-                 help="Column with the names of the rows; by default the first one, if it holds unique text."),
+                 help="Column of the file with the names of its rows; by default one that is called an identifier, or "
+                 "the first one, if it holds unique text."),
     click.option("--label-column", metavar="NAME", help="Column of known classes, for scoring only (not fitted)."),
-    click.option("--drop", metavar="NAME", multiple=True, help="Column to leave out (may be repeated)."),
+    click.option("--drop", metavar="NAME", multiple=True, help="Column of the file to leave out (may be repeated)."),
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
                  help="Meaning of a comma inside a number, if a text file is ambiguous."),
     click.option("--transpose/--no-transpose", default=None,
-                 help="Make the columns of the file the rows, such as for a table of genes by samples. GEO series "
-                 "matrix files are transposed automatically."),
+                 help="Make the columns of the file the rows, such as for a table of genes by samples, or do not. GEO "
+                 "series matrix files are transposed automatically."),
     click.option("--missing", type=Registered("tables.gaps:TREATMENTS"), default="model", show_default=True,
                  help="Treatment of empty cells: fit the model to the observed cells, raise an error, or leave out the "
                  "rows or columns with empty cells."),
+    click.option("--duplicates", type=Registered("tables.duplicates:DUPLICATES"), default="error", show_default=True,
+                 help="Variables of the same name, such as the probes of a gene: keep the first, their mean or their "
+                 "maximum, or raise an error."),
 ))  # fmt: skip
 
 fit_options = _all_of((

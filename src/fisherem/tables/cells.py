@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import TableError
+from .identifiers import dates_for_names, looks_like_dates
 from .kinds import NUMBERS, kind_of
 from .missing import describe_missing
 from .readers import Sheet
@@ -78,9 +79,11 @@ def _numbers(path: Path | str, sheet: Sheet, frame: pd.DataFrame, j: int) -> np.
         raise TableError(_not_numbers(path, column.name, "text", column[~empty[:, j]].iloc[0]))
     if empty[row, j]:
         raise TableError(f"{path}: {describe_missing(empty, list(frame.columns), sheet.place, sheet.written)}")
+    cell = str(column.iloc[row])
+    excel = " (did Excel turn a number or a name into a date?)" if dates_for_names([cell]) else ""
     raise TableError(
-        f"{path}: {sheet.place(row)}, column {column.name!r}: {str(column.iloc[row])!r} is not a finite number; fix "
-        "the cell or remove the row"
+        f"{path}: {sheet.place(row)}, column {column.name!r}: {cell!r} is not a finite number{excel}; fix the cell or "
+        "remove the row"
     )
 
 
@@ -88,7 +91,9 @@ def _held(column: pd.Series) -> str:
     """What a column holds; columns of type object are checked cell by cell."""
     if column.dtype == object and any(isinstance(cell, _DATES) for cell in column):
         return "dates"
-    return "text" if column.dtype == object else kind_of(column.dtype)
+    if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+        return "dates" if looks_like_dates(column[column != ""]) else "text"
+    return kind_of(column.dtype)
 
 
 def _not_numbers(path: Path | str, name, held: str, cell) -> str:

@@ -6,13 +6,14 @@ returns a `Source` that reads any range of rows. A new kind of file needs one en
     READERS.add(".foo", Reader(whole=read_foo))
 
 A reader may take options: `as_text`, the names of columns whose cells are kept as written, `comma`, the meaning of a
-comma inside a number, and `memory`, the number of bytes that it may use.
+comma inside a number, `memory`, the number of bytes that it may use, `repeats`, whether columns may have the same
+name, and `sheet`, the sheet of a workbook.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -32,12 +33,25 @@ class Sheet:
     frame: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     lines: Sequence[int] | None = None  # the line number of every row, for text files and workbooks
+    counted: str = "line"  # what `lines` are
     written: Callable[[int, str], str] | None = None  # (row, name) -> the cell's text in the file
     samples_in_columns: bool = False  # whether the variables are in the rows, as in expression tables
+    about: pd.DataFrame | None = None  # what the file says of its columns, a row for each: second header, description
+
+    def take(self, rows: Sequence[int]) -> Sheet:
+        """The sheet with only these rows; their places in the file are kept."""
+        written = self.written
+        return replace(
+            self,
+            frame=self.frame.iloc[list(rows)].reset_index(drop=True),
+            lines=[int(row) + 1 if self.lines is None else self.lines[row] for row in rows],
+            counted="row" if self.lines is None else self.counted,
+            written=None if written is None else lambda row, name: written(rows[row], name),
+        )
 
     def place(self, row: int) -> str:
         """Where a row is in the file: "line 5", or "row 5" for files without lines."""
-        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+        return f"row {row + 1}" if self.lines is None else f"{self.counted} {self.lines[row]}"
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class Reader:
     whole: Callable[..., Sheet] | None = None  # (path, **options) -> sheet
     streamed: Callable[[Path], Source] | None = None
     packed: bool = False  # whether files of this kind may be compressed with gzip: name.csv.gz
-    options: tuple[str, ...] = ()  # those of as_text, comma and memory that `whole` takes
+    options: tuple[str, ...] = ()  # those of as_text, comma, memory, repeats and sheet that `whole` takes
 
     def __post_init__(self):
         if self.whole is None and self.streamed is None:
@@ -79,10 +93,14 @@ def reader_of(path: Path) -> Reader:
     return reader
 
 
-def check_names(path: Path, names: list[str]) -> None:
-    """Raise an error if two columns have the same name, or no name."""
-    if (found := repeated(names)) is not None:
+def check_names(path: Path, names: list[str], repeats: bool = False) -> None:
+    """Raise an error if two columns have no name, or the same name unless `repeats` are allowed."""
+    empty = [j for j, name in enumerate(names, 1) if not name.strip()]
+    if len(empty) > 1:
+        raise TableError(f"{path}: columns {empty[0]} and {empty[1]} have no name; name them or remove one")
+    if not repeats and (found := repeated(names)) is not None:
         name, first, second = found
-        if not name.strip():
-            raise TableError(f"{path}: columns {first} and {second} have no name; name them or remove one")
-        raise TableError(f"{path}: two columns are named {name!r} ({first} and {second}); rename or remove one")
+        raise TableError(
+            f"{path}: two columns are named {name!r} ({first} and {second}); rename or remove one, or combine them "
+            "with --duplicates first, mean or max"
+        )

@@ -17,6 +17,7 @@ import pandas as pd
 from .._utils.spreadsheets import unmarked
 from .._utils.wording import column_name, count
 from .errors import TableError
+from .identifiers import ROW_NAMES
 from .layout import COMMAS, Layout, find_layout
 from .limits import NO_LIMIT, too_large
 from .readers import READERS, Reader, Sheet
@@ -57,7 +58,8 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
     for j, dtype in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(dtype):
             frame.isetitem(j, frame.iloc[:, j].map(unmarked, na_action="ignore").array)
-    names = list(frame.columns)
+    names = [ROW_NAMES if j == 0 and name == "" else name for j, name in enumerate(frame.columns)]
+    frame.columns = pd.Index(names)
 
     def written(row: int, name: str) -> str:
         return str(_text_column(layout, names.index(name)).iloc[row])

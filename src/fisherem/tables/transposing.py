@@ -1,84 +1,89 @@
-"""Tables with variables in rows and samples in columns, such as expression tables: detect and transpose them.
-
-In: a `Sheet` of p rows x (a column of names and n columns). Out: a `Sheet` of n rows x (a column of ids and p columns).
-"""
+"""Which way round a table is: expression tables often have genes in their rows and samples in their columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .._utils.wording import column_name, listed
-from .errors import TableError
-from .kinds import repeated
-from .readers import Sheet
+from .identifiers import names_genes
 
-__all__ = ["COLUMN_NAMES", "first_is_text", "hint_of_genes", "is_turned", "transposed"]
+__all__ = ["is_turned", "question_of_genes"]
 
-# The name of the column of ids that is made from the header of the file.
-COLUMN_NAMES = "(column)"
-# An expression table has tens of thousands of genes and at most hundreds of samples.
-_TIMES_MORE = 100
-# Row names that are inspected, and the share of them that must look like genes.
+# Names that are inspected, and the share of them that must look like genes, or like samples.
 _LOOKED_AT, _SHARE = 500, 0.8
+# Without names like those of genes, names like those of samples decide, and only for tables of this many rows, this
+# many times as long as wide: expression tables have thousands of genes (Golub's 7,129 x 72). Tables of measurements
+# with numbered columns (satimage, 4,435 x 36; usps, 1,756 x 256; spectra) have no names like samples.
+_LEAST_GENES, _TIMES_MORE = 1000, 10
+# Numbered columns that look like samples have few different words in front of the number ("ALL_1", "AML_2").
+_MOST_STEMS = 10
 # Unambiguous probe and gene identifiers, and gene symbols such as TP53 or Cdkn2a.
 _IDENTIFIER = re.compile(
-    r"\w+_at|AFFX.*|ENS[A-Z]*\d{6,}(\.\d+)?|ILMN_\d+|A_\d+_P\d+|N[MR]_\d+(\.\d+)?|AT[1-5CM]G\d{5}(\.\d+)?|LOC\d+"
+    r"\w+([-/.]\w+)*_at|AFFX.*|ENS[A-Z]*\d{6,}(\.\d+)?|ILMN_\d+|A_\d+_P\d+|N[MR]_\d+(\.\d+)?|AT[1-5CM]G\d{5}(\.\d+)?|"
+    r"LOC\d+|GENE[ _.-]?\d+X?|gene[ _.-]?\d+|probe[ _.-]?\d+|IMAGE:\d+|cg\d{8}|hsa-\w+(-\w+)*|Hs\.\d+"
 )
 _SYMBOL = re.compile(r"[A-Z][A-Z0-9]{1,9}([-.][A-Z0-9]{1,6})?|[A-Z][a-z]{1,5}\d{1,4}[a-z]?|C\d{1,2}orf\d+")
 # Gene symbols start with many different letters; C0001, C0002, ... are more likely customer numbers.
 _LEAST_STEMS = 0.3
+# Accessions of samples and words for them, with a number.
+_SAMPLE = re.compile(
+    r"(GSM|SRR|SRX|ERR|DRR|SAMN?|TCGA-|GTEX-)\w+([-.]\w+)*|"
+    r"(.*[ _.-])?(sample|samples|patient|subject|array|chip|slide|tumou?r|normal|control|ctrl|case|donor|biopsy|"
+    r"replicate|rep|ALL|AML)[ _.-]*\d+\w*",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"(.*?)[ _.-]*\d+")
 
 
-def first_is_text(frame: pd.DataFrame) -> bool:
-    """Whether the first column names the rows: it has no name, or all of its cells are text that is not a number."""
-    first = frame.iloc[:, 0]
-    if frame.columns[0] in ("", "Unnamed: 0"):
-        return True
-    if not (first.dtype == object or isinstance(first.dtype, pd.StringDtype)) or first.isna().any():
-        return False
-    return bool(pd.to_numeric(first, errors="coerce").isna().all()) and all(isinstance(cell, str) for cell in first)
+def _like(names: Sequence[str], pattern: re.Pattern) -> list[str]:
+    return [name for name in names if pattern.fullmatch(name)]
 
 
-def transposed(path: Path | str, sheet: Sheet) -> Sheet:
-    """Transpose a sheet; the names in its first column become the column names."""
-    frame = sheet.frame
-    named = first_is_text(frame)
-    names = list(map(str, frame.iloc[:, 0])) if named else [column_name(j) for j in range(len(frame))]
-    if (found := repeated(names)) is not None:
-        name, first, second = found
-        raise TableError(
-            f"{path}: rows {first:,} and {second:,} are both named {name!r}, but column names must be unique; rename "
-            "or remove one"
-        )
-    cells = frame.iloc[:, 1:] if named else frame
-    if not cells.shape[1]:
-        raise TableError(f"{path}: the table has only a column of names; there is nothing to transpose")
-    turned = pd.DataFrame(cells.to_numpy().T, columns=names)
-    ids = [str(name) for name in cells.columns]
-    turned = pd.concat([pd.DataFrame({COLUMN_NAMES: ids}), turned.infer_objects()], axis=1)
-    return Sheet(turned, list(sheet.notes))
+def _many(found: Sequence[str], names: Sequence[str]) -> bool:
+    return bool(names) and len(found) >= _SHARE * len(names)
 
 
-def hint_of_genes(ids: Any, shape: tuple[int, int]) -> str:
-    """A hint if the rows of a table (n x p) look like genes and its columns like samples; "" otherwise."""
-    n, p = shape
-    names = list(dict.fromkeys(str(one) for one in islice(ids, _LOOKED_AT))) if not isinstance(ids, range) else []
-    like = [name for name in names if _IDENTIFIER.fullmatch(name)]
-    symbols = [name for name in names if _SYMBOL.fullmatch(name)]
-    if len({re.sub(r"\d.*", "", name) for name in symbols}) >= _LEAST_STEMS * len(symbols):
-        like += symbols
-    if n < _TIMES_MORE * p or len(like) < max(1.0, _SHARE * len(names)):
+def _stem(name: str) -> str:
+    return re.sub(r"\d.*", "", name)
+
+
+def question_of_genes(ids: Any, id_name: str, columns: Sequence[str], n: int) -> str:
+    """A question if the rows of a table look like genes and its columns like samples; "" otherwise.
+
+    `ids` (n) name the rows, under the header `id_name`; a range if nothing does.
+    """
+    p = len(columns)
+    named = not isinstance(ids, range)
+    names = list(dict.fromkeys(str(one) for one in islice(ids, _LOOKED_AT))) if named else []
+    columns = [str(name) for name in columns[:_LOOKED_AT]]
+    known = _like(names, _IDENTIFIER)
+    symbols = _like(names, _SYMBOL)
+    symbols = symbols if len({_stem(name) for name in symbols}) >= _LEAST_STEMS * len(symbols) else []
+    counted = len({_stem(name) for name in names}) < _LEAST_STEMS * len(names)  # row1, row2, ...: anything
+    genes = _many(known, names) or (named and names_genes(id_name))
+    perhaps_genes = _many(known + symbols, names)
+    samples = _many(_like(columns, _SAMPLE), columns)
+    numbered = _like(columns, _NUMBERED)
+    perhaps_samples = samples or (_many(numbered, columns) and len({_stem(name) for name in numbered}) <= _MOST_STEMS)
+    # x1, x2, ... is how nameless columns are called: bands, pixels, anything
+    nameless = columns == [column_name(j) for j in range(len(columns))]
+    long = n >= _LEAST_GENES and n >= _TIMES_MORE * p
+    if not (
+        (genes and (n > p or perhaps_samples))
+        or (perhaps_genes and perhaps_samples and n > p)
+        or (long and samples)
+        or (long and named and not counted and perhaps_samples and not nameless)
+    ):
         return ""
+    rows = f" ({listed(names, 3)})" if names else ""
     return (
-        f"the {n:,} rows look like genes ({listed(like[:3])}) and the {p:,} columns like samples, so genes are "
-        "clustered; use --transpose to cluster the samples"
+        f"the {n:,} rows{rows} look like genes and the {p:,} columns ({listed(columns, 3)}) like samples: what is to "
+        "be clustered? --transpose clusters the columns (samples), --no-transpose the rows (genes)"
     )
 
 

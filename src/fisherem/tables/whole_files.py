@@ -15,6 +15,7 @@ import pandas as pd
 from .._utils.wording import column_name, listed
 from .cells import empty_cells
 from .errors import TableError
+from .identifiers import ROW_NAMES
 from .limits import NO_LIMIT, check_archive, too_large
 from .readers import READERS, Reader, Sheet, check_names
 from .sources import check_shape, float_type
@@ -49,7 +50,7 @@ def read_excel(path: Path, *, memory: int = NO_LIMIT) -> Sheet:
     names = ["" if empty[top, j] else str(cells.iat[top, int(j)]).strip() for j in columns]
     check_names(path, names)
     frame = cells.mask(empty, None).iloc[top + 1 : bottom + 1, columns].reset_index(drop=True)
-    frame.columns = pd.Index(names)
+    frame.columns = pd.Index([names[0] or ROW_NAMES, *names[1:]])
     return Sheet(frame.infer_objects(), ["read the first sheet"], lines=range(top + 2, bottom + 2))
 
 
