@@ -141,7 +141,18 @@ def test_arguments():
     attack("arguments", drawn, case_of, default=120)
 
 
-METHODS = ("predict", "predict_proba", "transform", "score_samples", "outlyingness", "bic", "icl", "aic", "score")
+METHODS = (
+    "predict",
+    "predict_proba",
+    "transform",
+    "score_samples",
+    "outlyingness",
+    "contributions",
+    "bic",
+    "icl",
+    "aic",
+    "score",
+)
 
 
 def test_rows_for_a_fitted_model():

@@ -31,10 +31,13 @@ def _of_a_model(default: str, what: str):
 @click.command(cls=TableCommand)
 @_of_a_model("labels.csv", "File for the groups of the rows (CSV).")
 @click.option("--noise-label", is_flag=True, help="Put rows that lie outside all groups into cluster -1.")
+@click.option("--contributions", type=click.Path(path_type=Path), metavar="FILE",
+              help="Also write why each row is in its cluster (CSV): what every variable adds to the log-odds against "
+              "the next cluster, and the smallest change that would move the row.")  # fmt: skip
 @json_option
 @quiet_option
 @friendly
-def predict(model_file, source, memory, output, noise_label, as_json, quiet):
+def predict(model_file, source, memory, output, noise_label, contributions, as_json, quiet):
     """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
     import numpy as np
 
@@ -42,11 +45,16 @@ def predict(model_file, source, memory, output, noise_label, as_json, quiet):
     from .._utils.spreadsheets import write_csv
     from ..estimators.outlying import outside, tells_outliers
     from ..persistence import load
-    from ..reports.words.summary import labels_table, outside_words
+    from ..reports.words.summary import contributions_table, labels_table, outside_words
 
     check_file(output)
+    if contributions is not None:
+        check_file(contributions)
+        if contributions.resolve() == output.resolve():
+            raise InputError(f"--contributions and -o both name {output}: give two files")
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory, from_selected=True)
+    why = None if contributions is None else _why(estimator, X)
     tells = tells_outliers(estimator)
     if noise_label and not tells:
         raise InputError("--noise-label needs a Fisher-EM model or a mixture of factor models, and all of its columns")
@@ -56,6 +64,9 @@ def predict(model_file, source, memory, output, noise_label, as_json, quiet):
         labels.loc[far, "cluster"] = -1
     with atomic_file(output) as file:
         write_csv(labels, file)
+    if why is not None:
+        with atomic_file(contributions) as file:
+            write_csv(contributions_table(why, table.ids), file)
     n_clusters = len(getattr(estimator, "weights_", ()))
     inside = labels["cluster"][labels["cluster"] > 0]
     sizes = np.bincount(inside - 1, minlength=n_clusters).tolist()  # files count groups from 1
@@ -69,6 +80,16 @@ def predict(model_file, source, memory, output, noise_label, as_json, quiet):
         click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
         if said := outside_words(int(far.sum()), len(labels)):
             click.echo(said)
+
+
+def _why(estimator, X):
+    """The `Contributions` of the rows; an error for models that have none."""
+    if not hasattr(estimator, "contributions"):
+        raise InputError(
+            f"--contributions needs a Fisher-EM model or a mixture of factor models; the file holds a fitted "
+            f"{type(estimator).__name__}"
+        )
+    return estimator.contributions(X)
 
 
 @click.command(cls=TableCommand)

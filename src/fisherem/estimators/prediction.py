@@ -27,6 +27,7 @@ from ..rows.base import ArrayRows, Rows
 from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.scaling import bent, in_unit, rescaled
+from .contributing import ExplainsRows
 from .describing import Described
 from .outlying import TellsOutliers
 from .pipelines import needed_names, on_selected
@@ -44,7 +45,7 @@ _NEAR_EXPONENT = 300
 _FAR = 2.0
 
 
-class FittedMixture(TellsOutliers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
+class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
     """Prediction for an estimator with a fitted mixture of any family.
 
     It derives from TransformerMixin itself because `set_output` wraps only methods of classes that do.

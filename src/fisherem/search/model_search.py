@@ -196,6 +196,12 @@ class ModelSearch(
         """The most probable group of each row, by the best fit; with `noise_label`, -1 for rows outside all groups."""
         return self._best().predict(X, noise_label=noise_label) if noise_label else self._best().predict(X)
 
+    def contributions(self, X):
+        """Why each row is in its group of the best fit: the log-odds against the next group as a sum over variables."""
+        self._best()
+        search, rows = on_its_rows(self, X)
+        return search.best_estimator_.contributions(rows)
+
     def outlyingness(self, X):
         """The probability of each row's distance from its nearest group, by the best fit: small values are outside."""
         self._best()

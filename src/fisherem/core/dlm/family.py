@@ -13,6 +13,7 @@ from ...model.dlm import DLM
 from ...solvers.small import nearest_orthonormal
 from ..data.kernels import GroupSums
 from ..data.noise_metric import NoiseMetric, metric_of
+from ..data.precisions import Precisions
 from ..data.problem import Problem
 from ..data.scatter import DenseScatter
 from ..engine.family import Family, Phase, Solution, Step
@@ -210,6 +211,28 @@ class DLMSolution(Solution):
         if self.overall is None:
             return FullMeans.of(self.axes.rows, self.means, metric=self.metric)
         return LatentMeans.of(self.axes.rows, self.density.latent_means, self.overall, self.metric)
+
+    def precisions(self) -> Precisions:
+        """U (Sigma_k^-1 - G^-1 / beta_k) U' + N^-1 / beta_k.
+
+        With means inside the axes and a common noise, the groups differ in U Sigma_k^-1 U' alone.
+        """
+        density, U = self.density, self.axes.rows
+        inside = density.whiteners.transpose(0, 2, 1) @ density.whiteners
+        K, (p, d) = len(inside), U.shape
+        if self.overall is not None and (density.noises == density.noises[0]).all():
+            return Precisions(self.means, np.repeat(U[None], K, axis=0), inside, np.zeros((K, p)), density.peaks)
+        levels = 1 / density.noises
+        gram = np.eye(d) if self.metric is None else np.linalg.inv(self.metric.gram(U))
+        cores = inside - gram * levels[:, None, None]
+        if self.metric is not None:
+            gains, V = self.metric.gains, self.metric.vectors
+            U, own = np.hstack([U, V]), cores
+            cores = np.zeros((K, d + len(gains), d + len(gains)))
+            cores[:, :d, :d] = own
+            cores[:, d:, d:] = -np.diag(gains / (1 + gains)) * levels[:, None, None]
+        noise = np.repeat(levels[:, None], p, axis=1)
+        return Precisions(self.means, np.repeat(U[None], K, axis=0), cores, noise, density.peaks)
 
     def record(self) -> dict[str, Any]:
         """Fisher's criterion, and the numbers of axes and selected variables."""

@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...rows.blocks import Block, BlockState, Sized
+from ..data.precisions import Precisions
 from ..data.problem import Problem
 
 __all__ = ["Density", "Family", "Phase", "Placing", "Solution", "Step"]
@@ -79,6 +80,10 @@ class Solution(ABC):
     def record(self) -> dict[str, Any]:
         """Entries of the history for this iterate, besides its likelihood."""
         return {}
+
+    def precisions(self) -> Precisions:
+        """The inverse covariances of the groups, for rows of the variables themselves."""
+        raise NotImplementedError(f"{type(self).__name__} does not give its inverse covariances")
 
     @abstractmethod
     def halves(self, group: int) -> tuple[np.ndarray, float]:

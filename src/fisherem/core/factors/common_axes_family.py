@@ -19,6 +19,7 @@ import numpy as np
 
 from ...model.factors import Latent
 from ...solvers.small import nearest_orthonormal
+from ..data.precisions import Precisions
 from ..data.problem import Problem
 from .axes import GroupMoments, column_variances, group_moments, symmetric, total_axes
 from .base import FactorModelFamily, FactorModelSolution, FactorModelStep
@@ -53,6 +54,14 @@ class LatentFactorSolution(FactorModelSolution):
     def means(self) -> np.ndarray:
         """ybar + A xi_k (K x p), relative to the centre."""
         return self.density.overall + self.density.latent_means @ self.density.loadings.T
+
+    def precisions(self) -> Precisions:
+        """D^-1 - D^-1 A V_k A' D^-1; D^-1 is common and differs between means, so it stays."""
+        density = self.density
+        K, p = len(density.proportions), len(density.noises)
+        bases = np.repeat(density.matrix[:-1].T[None], K, axis=0)
+        noise = np.repeat(1 / density.noises[None], K, axis=0)
+        return Precisions(self.means, bases, -density.spreads, noise.reshape(K, p), density.peaks)
 
     def halves(self, group: int) -> tuple[np.ndarray, float]:
         """A cut across the group's longest direction in the factor space, at its mean."""

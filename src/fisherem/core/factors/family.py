@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.precisions import Precisions
 from ..data.problem import Problem
 from .axes import GroupMoments, group_moments, leading, symmetric
 from .base import FactorModelFamily, FactorModelSolution, FactorModelStep
@@ -152,6 +153,14 @@ class FactorSolution(FactorModelSolution):
     n_floored: int = 0
 
     parts = ("proportions", "means", "loadings", "noises")
+
+    def precisions(self) -> Precisions:
+        """Psi_k^-1 - W_k'W_k with W_k = M_k^-1/2 L_k' Psi_k^-1."""
+        density = self.density
+        K, p, q = density.loadings.shape
+        W = density.matrix[: K * q].reshape(K, q, p).transpose(0, 2, 1)
+        cores = np.repeat(-np.eye(q)[None], K, axis=0)
+        return Precisions(density.means, W, cores, 1 / density.noises, density.peaks)
 
     def halves(self, group: int) -> tuple[np.ndarray, float]:
         """A cut across the group's longest factor, at its mean; without factors, across its noisiest variable."""

@@ -66,7 +66,7 @@ class PageRows:
         names = getattr(model, "feature_names_in_", None)
         self.shape: tuple[int, int] = tuple(table.shape)
         self.names: list[str] | None = getattr(table, "names", None)
-        self._table = table
+        self._table, self._names = table, names
         self._in_memory = isinstance(table, np.ndarray)
         self.given = pd.DataFrame(table, columns=names, copy=False) if self._in_memory and names is not None else table
 
@@ -79,6 +79,19 @@ class PageRows:
         else:
             for _, rows in self._table.blocks():
                 yield rows
+
+    def at(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these numbers (from 0), as float64."""
+        if self._in_memory or isinstance(self._table, SparseTable):
+            return np.asarray(self._table[numbers], float)
+        order = np.argsort(numbers, kind="stable")
+        found = np.empty((len(numbers), self.shape[1]))
+        found[order] = self._table.rows_at(numbers[order])
+        return found
+
+    def framed(self, rows: np.ndarray) -> Any:
+        """Rows (m x p) as the model takes them: with the names of its columns."""
+        return rows if self._names is None else pd.DataFrame(rows, columns=self._names, copy=False)
 
     def columns(self, wanted: Sequence[int]) -> Iterator[np.ndarray]:
         """The columns of these numbers (from 0), each of n values; as many at a time as the budget has room for."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._utils.wording import group_name
 from ..content.heat import HALF, RANGE
+from ..content.why import Why
 from ..figures import svg
 from .table_content import Content
 
@@ -45,11 +46,46 @@ def page_data(content: Content) -> dict:
         levels = ["".join(map(chr, ord("A") + line.astype(int))) for line in heat.levels]
         places = heat.places.tolist()
         data["heat"] = {"places": places, "variables": heat.indices, "levels": levels, "unit": RANGE / HALF}
+    if content.why is not None:
+        data["why"] = _why(content.why)
     if content.stability is not None and content.stability.back is not None:
         data["cameBack"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
     if points.classes is not None:
         data["classes"] = points.classes
     return data
+
+
+def _why(why: Why) -> dict:
+    """The bars of the rows: per row the numbers of its variables, of the others and of the baseline.
+
+    `moves` has the smallest change of each row: the place of its variable in `moved`, the value, what it would have to
+    be, and the group. `pairs` has the places of two variables in `names`, and their interaction.
+    """
+    numbers = np.column_stack([why.values, why.others, why.baseline])
+    rows = [None if np.isnan(row).any() else row for row in np.round(numbers, 2).tolist()]
+    moved = sorted({change.index for change in why.changes if change is not None})
+    place = {j: at for at, j in enumerate(moved)}
+    moves = [
+        None if c is None else [place[c.index], f"{c.value:.4g}", _beyond(c.value, c.becomes), c.to]
+        for c in why.changes
+    ]
+    pairs = [[int(one), int(other), round(value, 2)] for one, other, value in why.pairs.tolist()]
+    return {
+        "variables": why.indices.tolist(),
+        "names": why.names,
+        "rows": rows,
+        "moved": [why.all_names[j] for j in moved],
+        "moves": moves,
+        "pairs": pairs if why.interact else None,
+    }
+
+
+def _beyond(value: float, becomes: float) -> str:
+    """What a value becomes, in four digits that are rounded away from the value: it still crosses the border."""
+    if not becomes:
+        return "0"
+    unit = 10.0 ** (np.floor(np.log10(abs(becomes))) - 3)
+    return f"{(np.ceil if becomes > value else np.floor)(becomes / unit) * unit:.4g}"
 
 
 def _group(content: Content, k: int) -> dict:

@@ -20,7 +20,7 @@ from .table_content import Content, build
 __all__ = ["render", "report"]
 
 # In execution order: each script may use definitions of the previous ones.
-_SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "saving.js")
+_SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "why.js", "saving.js")
 
 
 def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:

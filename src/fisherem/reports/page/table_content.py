@@ -17,6 +17,7 @@ from ..content.page_rows import page_rows
 from ..content.roles import Roles, roles_of
 from ..content.stability import StabilityTable, stability_of
 from ..content.variables import Profile, Variable, profile, variables
+from ..content.why import Why, why
 from ..text import clean
 from ..words.certainty import Certainty, certainty
 from ..words.facts import GIVEN_GROUPS, facts, made_by_selected
@@ -68,6 +69,7 @@ class Content:
     doubts: list[rows.Doubt]
     n_doubts: int
     n_outside: int
+    why: Why | None
     certainty: Certainty
     agreement: rows.Agreement | None
     search: Search | None
@@ -120,6 +122,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         **_of_the_fit(fitted, search, n, p),
         **_subspace(fitted, coordinates.shape[1]),
         **by_row,
+        why=why(fitted, table, by_row["points"].rows, names),
         certainty=sure,
         groups=rows.groups(posteriors, fitted.weights_),
         words=group_words(fitted, moments, names) if K > 1 else [],

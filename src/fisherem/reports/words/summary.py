@@ -19,8 +19,8 @@ from ...policy.thresholds import THRESHOLDS
 from ..content.criteria import criterion_values
 
 __all__ = [
-    "criteria_table", "labels_table", "model_words", "noise_words", "outside_words", "role_counts", "scale_words",
-    "summary", "variables_table",
+    "contributions_table", "criteria_table", "labels_table", "model_words", "noise_words", "outside_words",
+    "role_counts", "scale_words", "summary", "variables_table",
 ]  # fmt: skip
 
 # What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
@@ -41,6 +41,22 @@ def labels_table(model, X, ids) -> pd.DataFrame:
     if tells_outliers(model):
         found["tail_probability"] = np.asarray(model.outlyingness(X))
     return pd.DataFrame(found)
+
+
+def contributions_table(found, ids) -> pd.DataFrame:
+    """A row per row of X: its id, its cluster and the next one (from 1), the log-odds, and what they are the sum of.
+
+    `found` are the `Contributions` of a model. The smallest change that would move the row is that of the variable
+    `change` from `value` to `becomes`, which moves it into cluster `to`.
+    """
+    changes = found.changes
+    to = [name.rpartition(" ")[2] for name in changes["to"]]
+    about = {
+        "id": ids, "cluster": found.groups + 1, "against": found.against + 1, "log_odds": found.log_odds,
+        "change": changes["variable"], "value": changes["value"], "becomes": changes["becomes"], "to": to,
+        "baseline": found.baseline,
+    }  # fmt: skip
+    return pd.concat([pd.DataFrame(about), pd.DataFrame(found.values, columns=found.names)], axis=1)
 
 
 def outside_words(n_outside: int, n: int) -> str:

@@ -17,6 +17,7 @@ _USES = (
     "groups = model.predict(X_new)  # the most probable group of each row, counted from 0",
     "posteriors = model.predict_proba(X_new)  # one column per group",
     "outside = model.outlyingness(X_new) < 0.001  # rows that belong to none of the groups",
+    "why = model.contributions(X_new).frame()  # each variable's part in the log-odds against the next group",
     "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
     "chosen = model.support_  # True for the selected variables",
     "",
