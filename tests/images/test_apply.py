@@ -12,8 +12,9 @@ import fisherem
 from fisherem.cli import main
 from fisherem.datasets import mars_like
 from fisherem.images import Cube, SceneModel, segment
-from fisherem.images.matching import TOLERANCE, match_bands
+from fisherem.images.matching import match_bands
 from fisherem.persistence import ModelFileError
+from fisherem.policy.thresholds import THRESHOLDS
 from tests.naive import accuracy
 
 from .files import write_envi
@@ -120,12 +121,12 @@ def test_bands_are_matched_by_wavelength(found):
     waves = found.wavelengths
     step = waves[1] - waves[0]
     cube = made(3)[1]
-    near = replace(cube, data=cube.data[..., ::-1], wavelengths=(waves + 0.9 * TOLERANCE * step)[::-1])
+    near = replace(cube, data=cube.data[..., ::-1], wavelengths=(waves + 0.9 * THRESHOLDS.band_distance * step)[::-1])
     plain, turned = found.predict(cube), found.predict(near)
     np.testing.assert_array_equal(turned.labels, plain.labels)
     np.testing.assert_array_equal(turned.support[::-1], plain.support)
     np.testing.assert_array_equal(sorted(turned.bands_table()["loading"]), sorted(plain.bands_table()["loading"]))
-    far = replace(cube, wavelengths=waves + 1.1 * TOLERANCE * step)
+    far = replace(cube, wavelengths=waves + 1.1 * THRESHOLDS.band_distance * step)
     with pytest.raises(ValueError, match=r"lacks 48 bands of the 48 of the model.*--tolerance.*--resample"):
         found.predict(far)
     assert (found.predict(far, tolerance=0.3 * step).labels == plain.labels).all()
@@ -139,7 +140,9 @@ def test_resampling_interpolates(found):
     labels = found.predict(cube, resample=True).labels
     assert agreement(second.truth, labels) >= 0.95
     values = finer[None, None, :] * np.ones((2, 2, 1))
-    matched = match_bands(found.wavelengths, "um", np.arange(48), 48, Cube(values, finer, "um"), resample=True)
+    matched = match_bands(
+        found.wavelengths, "um", np.arange(48), 48, Cube(values, finer, "um"), selected=np.ones(48, bool), resample=True
+    )
     np.testing.assert_allclose(
         (1 - matched.share) * finer[matched.left] + matched.share * finer[matched.right], found.wavelengths
     )
@@ -148,18 +151,26 @@ def test_resampling_interpolates(found):
 def test_what_cannot_be_interpolated_is_refused(found):
     waves = found.wavelengths
     cube = made(3)[1]
-    short = replace(cube, data=cube.data[..., :40], wavelengths=waves[:40], bad_bands=None)
-    with pytest.raises(ValueError, match=r"lacks 8 bands .* no bands around them"):
+    short = replace(cube, data=cube.data[..., :30], wavelengths=waves[:30], bad_bands=None)
+    with pytest.raises(ValueError, match=r"lacks 18 bands .* no bands around them"):
         found.predict(short, resample=True)
-    bad = np.zeros(48, bool)
-    bad[20] = True
+    selected = int(found.selected_bands[0])
+    bad = np.arange(48) == selected
     with pytest.raises(ValueError, match="lacks 1 band of the 48"):
         found.predict(replace(cube, bad_bands=bad))
     bridged = found.predict(replace(cube, bad_bands=bad), resample=True)
     assert (bridged.labels == found.predict(cube).labels).mean() > 0.95
-    bad[16:26] = True
+    bad[max(0, selected - 5) : selected + 5] = True
     with pytest.raises(ValueError, match="no bands around them"):
         found.predict(replace(cube, bad_bands=bad), resample=True)
+
+
+def test_a_bad_band_that_is_not_selected_does_not_matter(found):
+    cube = made(3)[1]
+    free = int(np.flatnonzero(~found.support)[2])
+    second = found.predict(replace(cube, bad_bands=np.arange(48) == free))
+    assert (second.labels == found.predict(cube).labels).mean() > 0.99
+    assert any("1 unselected band of the model without a counterpart" in note for note in second.notes)
 
 
 def test_scenes_that_do_not_fit_are_refused(found, plain):

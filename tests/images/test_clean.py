@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fisherem.images import Cube, clean, segment
-from fisherem.images.cube import as_cube
+from fisherem.images.sources import as_cube
 from fisherem.images.units import parse_range, wavelength_units
 
 cleaning = import_module("fisherem.images.clean")  # the package has a function of that name

@@ -103,7 +103,7 @@ def test_every_format_gives_the_identical_map(tmp_path, plain):
 @pytest.fixture
 def all_large(monkeypatch):
     """As if every file were too large to be read at once, in groups of few lines."""
-    for name in ("geotiff", "arrays"):
+    for name in ("lines", "arrays"):
         monkeypatch.setattr(import_module(f"fisherem.images.{name}"), "READ_WHOLE_BYTES", 0)
     lines = import_module("fisherem.images.lines")
     monkeypatch.setattr(lines, "_GROUP_BYTES", 2500)

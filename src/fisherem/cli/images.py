@@ -46,6 +46,12 @@ def _names(text: str) -> list[str]:
     return names
 
 
+def _keep(text: str) -> list[str]:
+    from ..images.faults import as_keep
+
+    return sorted(as_keep([part.strip() for part in text.split(",") if part.strip()]))
+
+
 def _shape(text: str) -> tuple[int, int]:
     rows, columns = map(int, text.lower().split("x"))
     return rows, columns
@@ -77,6 +83,9 @@ def _shape(text: str) -> tuple[int, int]:
               show_default=True,
               help="Treatment of missing values: model fits the observed values, drop-rows leaves out the pixels, "
               "drop-columns the bands; auto is model if more than 5% of the pixels are affected.")  # fmt: skip
+@click.option("--keep", type=Parsed("WHAT", _keep, "fill, bands, columns (separated by commas) or all"), default="",
+              help="Use what looks faulty but is not declared so: fill (pixels with one value in every band), bands "
+              "(noise), columns (striped, dead), or all. By default it is left out and listed.")  # fmt: skip
 @click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share below 100%"), default="0",
               show_default=True, help="Fewest pixels of a group, such as 50 or 1%. Smaller groups are dissolved: "
               "their pixels are assigned to the most probable other group, and the model is refitted.")  # fmt: skip
@@ -133,7 +142,7 @@ def segment(
         if scene is None:
             found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
         else:
-            given = {name: options.get(name) for name in ("mask", "truth", "rgb")}
+            given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep")}
             found = scene.predict(cube, tolerance=tolerance, resample=resample, **given)
         found = found if names is None else found.named(names)
         found.save(new)

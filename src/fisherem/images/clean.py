@@ -12,16 +12,16 @@ gives bands with little variation the same weight as the others, and selects mor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from ..tables.gaps import REFUSE
 from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
 from .cleaning_report import CleaningReport
 from .cube import Cube
 from .examining import Found, examine
+from .faults import CUSTOMARY, as_keep, find_faults, flat, undeclared_fill
 from .read import read_mask
 from .units import parse_range
 
@@ -38,10 +38,6 @@ _FEW_GAPS = 0.05
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
-# A broken detector: its robust deviation is this many times that of its neighbours (a window of 11 bands), and above
-# the signal level there, which no absorption band can cause. The CRISM tile has one such band, 7400 times its
-# neighbours; the next has 1.08 times, and Samson's most 1.22 times.
-_ERRATIC, _WINDOW = 10.0, 11
 # A band that is missing in more than this share of the pixels is dropped; otherwise the pixels without it are.
 _EMPTY_BAND = 0.5
 # Cleaned rows up to this size are kept in memory; larger ones are computed from the file whenever they are read.
@@ -66,7 +62,7 @@ class Cleaned:
 
 
 def clean(
-    cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False, missing=DROP_PIXELS
+    cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False, missing=DROP_PIXELS, keep=()
 ) -> Cleaned:
     """Choose the pixels and bands to use, count the others, and make the rows (n x p) that are clustered.
 
@@ -81,7 +77,10 @@ def clean(
     missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
         bands, "refuse" is an error, "model" keeps them with NaN in these bands. "auto" is "model" where more
         than 5% of the pixels have missing values and all rows fit in memory, else "drop-rows"
+    keep : faults that are found without being declared are left out; "fill" (one value in every band), "bands" (noise)
+        and "columns" (striped, dead) name what to use nevertheless, True all of it
     """
+    kept_faults = as_keep(keep)
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")
     report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2])
@@ -91,12 +90,9 @@ def clean(
     use = use.ravel()
     report.masked_by_request = int((~use).sum())
     chosen = _chosen_bands(cube, bands, report)
-    limits = None
-    if clip is not None:
-        *limits, erratic = _limits(cube, use, chosen, float(clip))
-        report.bands_erratic = tuple(int(j) for j in np.flatnonzero(erratic))
-        chosen = chosen & ~erratic
-    chosen, use = _scan(cube, use, chosen, limits, report, missing)
+    use, chosen = _without_faults(cube, use, chosen, kept_faults, report)
+    limits = None if clip is None else _limits(cube, use, chosen, float(clip))
+    cube, chosen, use = _scan(cube, use, chosen, limits, report, missing, kept_faults)
     kept = np.flatnonzero(chosen)
     index = None if use.all() else np.flatnonzero(use)
     rows = CleanPixels(cube.pixels, index, None if chosen.all() else kept)
@@ -139,22 +135,43 @@ def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:
     return chosen
 
 
-def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower and upper limit per band, in stored units, from an even sample of pixels; and which bands are erratic."""
+def _without_faults(cube: Cube, use, chosen, keep: frozenset[str], report: CleaningReport):
+    """(pixels, bands) to use without those that are faulty (see `faults`)."""
+    faults = find_faults(cube, use.reshape(cube.shape[:2]), chosen, keep)
+    report.bands_erratic, report.columns_stuck = faults.bands, faults.stuck
+    report.columns_striped = tuple(c for c in faults.columns if c not in faults.stuck)
+    report.remarks = faults.remarks
+    good = np.ones(cube.shape[1], bool)
+    good[list(faults.columns)] = False
+    left = (use.reshape(cube.shape[:2]) & good).ravel()
+    report.faulty_pixels = int(use.sum() - left.sum())
+    chosen = chosen.copy()
+    chosen[list(faults.bands)] = False
+    return left, chosen
+
+
+def _limits(cube: Cube, use, chosen, clip: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limit per band, in stored units, from an even sample of pixels."""
     if clip <= 0:
         raise ValueError(f"clip must be above 0 (robust standard deviations), or None; got {clip!r}")
     candidates = np.flatnonzero(use)
     low, high = np.full(cube.shape[2], -np.inf), np.full(cube.shape[2], np.inf)
-    erratic = np.zeros(cube.shape[2], bool)
-    middle, spread = _levels(cube, candidates[:: max(1, len(candidates) // _SAMPLE)])
+    sample = candidates[:: max(1, len(candidates) // _SAMPLE)]
+    middle, spread = _levels(cube, _spectra_among(cube, sample))
     whole = chosen & np.isfinite(middle)
     if whole.any():
         middle, spread = middle[whole], spread[whole]
-        around, level = (median_filter(v, _WINDOW, mode="nearest") for v in (spread, np.abs(middle)))
-        erratic[whole] = (spread > _ERRATIC * around) & (spread > level)
         spread[spread == 0] = np.inf  # at least half of the values are equal, so the deviation is no scale
         low[whole], high[whole] = middle - clip * spread, middle + clip * spread
-    return low, high, erratic
+    return low, high
+
+
+def _spectra_among(cube: Cube, sample: np.ndarray) -> np.ndarray:
+    """The sampled pixels that have more than one value; all of them if none has."""
+    step = max(1, CHUNK // cube.shape[2])
+    parts = [~flat(cube.pixels.raw(sample[i : i + step])) for i in range(0, len(sample), step)]
+    good = np.concatenate(parts) if parts else np.zeros(0, bool)
+    return sample[good] if good.any() else sample
 
 
 def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,20 +193,30 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return middle, spread
 
 
-def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str) -> tuple[np.ndarray, np.ndarray]:
-    """(bands, pixels) to use: without empty and constant bands, and without incomplete and empty pixels."""
+def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str, keep: frozenset[str]):
+    """(cube, bands, pixels) to use: without empty and constant bands, and without incomplete and empty pixels; the
+    cube has the fill value that was found where it declares none."""
     found = examine(cube, use, chosen, limits)
+    inside = None if limits is None else np.array([limit[chosen] for limit in limits])
+    fills: frozenset[float] = frozenset() if "fill" in keep else undeclared_fill(cube, found.flat, inside)
+    if fills:
+        report.fill_found = {value: found.flat[value] for value in sorted(fills)}
+        if cube.fill_value is None and len(fills) == 1 and (fill := next(iter(fills))) in CUSTOMARY:
+            cube = replace(cube, fill_value=fill)  # it is fill in single bands as well
+        found = examine(cube, use, chosen, limits, fills=fills)
     most = 0.0 if missing == DROP_BANDS else _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank)
     empty = chosen & (found.gaps > most)
     if empty.any():
         if empty[chosen].all():
             raise ValueError("every band lacks values in some pixels: missing='model' keeps them all")
         report.bands_empty = tuple(int(j) for j in np.flatnonzero(empty))
-        found = examine(cube, use, chosen := chosen & ~empty, limits)
+        found = examine(cube, use, chosen := chosen & ~empty, limits, fills=fills)
     if found.gaps[chosen].any() and _keeps_gaps(missing, found, int(use.sum()), int(chosen.sum())):
-        found = examine(cube, use, chosen, limits, keep=True)
+        found = examine(cube, use, chosen, limits, keep=True, fills=fills)
         report.gap_pixels, report.gap_cells = found.n_gappy, int(found.gaps[chosen].sum())
     report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
+    if cube.fill_value in fills:  # counted above
+        report.fill_pixels -= report.fill_found[float(cube.fill_value)]  # type: ignore[arg-type]
     report.dark_pixels, report.clipped = found.n_dark, found.n_clipped
     use = use & ~found.pixels
     if not use.any():
@@ -199,7 +226,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str)
     chosen = chosen & ~constant
     if chosen.sum() < 2:
         raise ValueError(f"{int(chosen.sum())} bands are left after cleaning, at least 2 are needed ({report.brief()})")
-    return chosen, use
+    return cube, chosen, use
 
 
 def _keeps_gaps(missing: str, found: Found, n: int, p: int) -> bool:

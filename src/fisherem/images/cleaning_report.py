@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from .._utils.wording import ranges
 
 __all__ = ["CleaningReport"]
 
@@ -16,6 +18,11 @@ class CleaningReport:
     masked_by_request: int = 0  # by the cube's or the user's mask
     fill_pixels: int = 0  # the fill value in some band that is used
     not_finite_pixels: int = 0  # NaN or infinite, without a fill value
+    # undeclared fill values, in every band of so many pixels
+    fill_found: dict[float, int] = field(default_factory=dict)
+    columns_striped: tuple[int, ...] = ()  # at another level than the columns around them
+    columns_stuck: tuple[int, ...] = ()  # repeating their values
+    faulty_pixels: int = 0  # in these columns
     dark_pixels: int = 0  # 0 in every band, whatever the fill value of the file is
     bands_not_asked: int = 0
     bands_bad: tuple[int, ...] = ()  # in the bad-band list
@@ -29,18 +36,26 @@ class CleaningReport:
     standardised: bool = False
     used_pixels: int = 0
     used_bands: int = 0
+    remarks: tuple[str, ...] = ()  # faults that were found but not left out
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that were left out as striped or stuck, from 0."""
+        return tuple(sorted({*self.columns_striped, *self.columns_stuck}))
 
     def lines(self) -> list[tuple[str, int]]:
         """(description, count) of all counts that are not 0."""
         table = [
             ("pixels masked by request", self.masked_by_request),
             ("pixels with the fill value", self.fill_pixels),
+            *((f"pixels with {value:g} in every band, taken as fill", n) for value, n in self.fill_found.items()),
+            (f"pixels in columns that are striped or dead ({_numbers(self.columns)})", self.faulty_pixels),
             ("pixels with NaN or infinite values", self.not_finite_pixels),
             ("pixels that are 0 in every band", self.dark_pixels),
             ("bands not asked for", self.bands_not_asked),
             ("bands in the bad-band list", len(self.bands_bad)),
             ("bands without values", len(self.bands_empty)),
-            ("erratic bands", len(self.bands_erratic)),
+            (f"erratic bands ({_numbers(self.bands_erratic)})", len(self.bands_erratic)),
             ("constant bands", len(self.bands_constant)),
             ("outlying values clipped", self.clipped),
         ]
@@ -58,7 +73,7 @@ class CleaningReport:
             ("each pixel divided by its norm", self.normalised),
             ("each band standardised", self.standardised),
         ]
-        return [what for what, on in table if on]
+        return [*(what for what, on in table if on), *self.remarks]
 
     def __str__(self) -> str:
         return "\n".join(
@@ -68,3 +83,8 @@ class CleaningReport:
                 *(f"  {what}" for what in self.done()),
             ]
         )
+
+
+def _numbers(found: tuple[int, ...]) -> str:
+    """Numbers from 1, as in the file."""
+    return ranges(j + 1 for j in found)

@@ -38,10 +38,13 @@ def check_rgb(rgb: Sequence[int] | None, n_bands: int) -> tuple[int, int, int] |
 def colour_bands(cube: Cube, used: np.ndarray) -> tuple[tuple[int, int, int], bool]:
     """(bands for red, green and blue, whether these are natural colours), among the bands that were `used` (bool).
 
-    Natural colours need bands near 650, 550 and 460 nm. Otherwise the bands lie at one sixth, a half and five sixths
-    of the spectrum, the longest wavelength as red; three bands without wavelengths are red, green and blue.
+    The file's own default bands come first. Natural colours need bands near 650, 550 and 460 nm. Otherwise the bands
+    lie at one sixth, a half and five sixths of the spectrum, the longest wavelength as red; three bands without
+    wavelengths are red, green and blue.
     """
     bands = np.flatnonzero(used)
+    if cube.default_bands is not None:
+        return cube.default_bands, _natural(cube, cube.default_bands)
     if cube.wavelengths is None:
         if len(used) == 3 and used.all():
             return (0, 1, 2), True
@@ -55,6 +58,15 @@ def colour_bands(cube: Cube, used: np.ndarray) -> tuple[tuple[int, int, int], bo
         bands = bands[np.argsort(waves, kind="stable")]
     red, green, blue = (int(bands[int(share * len(bands))]) for share in (5 / 6, 1 / 2, 1 / 6))
     return (red, green, blue), False
+
+
+def _natural(cube: Cube, bands: Sequence[int]) -> bool:
+    """Whether these bands are near red, green and blue."""
+    unit = _PER_MICROMETRE.get(cube.units)
+    if cube.wavelengths is None or unit is None:
+        return False
+    waves = np.asarray(cube.wavelengths, float)[list(bands)] / unit
+    return bool((np.abs(waves - np.array(NATURAL)) <= _WITHIN).all())
 
 
 def colour_view(cube: Cube, bands: Sequence[int], shown: np.ndarray) -> np.ndarray:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..tables.masked import unmasked
+from .georeference import Georeference
 from .lines import LazyLines
 
-__all__ = ["Cube", "Georeference", "Pixels", "as_cube"]
+__all__ = ["Cube", "Pixels"]
 
 
 def _float_type(dtype: np.dtype) -> np.dtype:
@@ -58,9 +59,8 @@ class Pixels:
     def raw_bands(self, key: np.ndarray, step: int) -> Iterator[tuple[int, np.ndarray]]:
         """(number of the first band, stored values of these pixels), `step` bands at a time: m x step."""
         row, column = key // self.columns, key % self.columns
-        held = (
-            self.view[row, column] if isinstance(self.view, LazyLines) else None
-        )  # decompressed once, not at every step
+        # decompressed once, not at every step
+        held = self.view[row, column] if isinstance(self.view, LazyLines) else None
         for first in range(0, self.shape[1], step):
             bands = slice(first, first + step)
             yield first, self.view[row, column, bands] if held is None else held[:, bands]
@@ -71,23 +71,14 @@ class Pixels:
 
 
 @dataclass(frozen=True)
-class Georeference:
-    """Where the pixels lie: `crs` as text (WKT or an authority code), `transform` (a, b, c, d, e, f) of
-    x = a column + b row + c, y = d column + e row + f; `map_info` is ENVI's own description, unchanged."""
-
-    crs: str | None = None
-    transform: tuple[float, ...] | None = None
-    map_info: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
 class Cube:
     """An image of rows x columns x bands (a strided view, on disk where the format allows, or `LazyLines` of a large
     compressed file) and the metadata of the file.
 
     wavelengths (bands) in `units` ("um", "nm" or "") · band_names (bands) · bad_bands (bool, bands) ·
     mask (bool, rows x columns, True for pixels to use) · fill_value, as stored · scale_factor, what stored values are
-    divided by · georeference · path.
+    divided by · georeference · path · default_bands, those (from 0) that the file shows as red, green and blue ·
+    remarks, what reading it has to say · labelled, the DataArray that it was made of.
     """
 
     data: np.ndarray | LazyLines = field(repr=False)
@@ -100,6 +91,9 @@ class Cube:
     scale_factor: float = 1.0
     georeference: Georeference = field(default_factory=Georeference)
     path: str = ""
+    default_bands: tuple[int, int, int] | None = None
+    remarks: tuple[str, ...] = ()
+    labelled: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         if np.ma.isMaskedArray(self.data):  # masked cells are missing values
@@ -132,13 +126,3 @@ class Cube:
         if self.wavelengths is not None:
             return [f"{w:.6g} {self.units}".strip() for w in self.wavelengths]
         return [f"band {j + 1}" for j in range(self.shape[2])]
-
-
-def as_cube(source: Any, **known) -> Cube:
-    """A Cube unchanged, or a Cube of an array (rows x columns x bands) with the `known` metadata."""
-    if isinstance(source, Cube):
-        if known:
-            raise ValueError(f"{', '.join(known)} are properties of the cube: set them when you make the Cube")
-        return source
-    array = source if isinstance(source, np.ndarray) else np.asarray(source)
-    return Cube(array, **known)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 
 from .._utils.extras import need_extra
-from .contained import check_beside, check_crs
-from .cube import Cube, Georeference
+from .contained import check_beside
+from .cube import Cube
+from .georeference import envi_georeference
+from .layout import DATA_TYPES, INTERLEAVES, check_layout, other_sizes
+from .lines import LazyLines, ScaledLines, held_or_lazy
 from .units import wavelength_units
 
 __all__ = ["read_envi"]
 
-# ENVI's codes of real data types; complex ones (6, 9) cannot be reflectances.
-DATA_TYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
-# Interleave -> (order of the sizes in the file, the transpose to rows x columns x bands)
-INTERLEAVES = {
-    "bsq": (("bands", "lines", "samples"), (1, 2, 0)),
-    "bil": (("lines", "bands", "samples"), (0, 2, 1)),
-    "bip": (("lines", "samples", "bands"), (0, 1, 2)),
-}
 # Where the data of scene.hdr may be, besides scene itself.
 DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sli")
 
@@ -51,16 +45,29 @@ def read_envi(path: Path) -> Cube:
     data_path = _data_path(header_path)
     if data_path != path:
         check_beside(header_path, data_path)
-    expected = offset + dtype.itemsize * math.prod(sizes.values())
-    if data_path.stat().st_size < expected:
-        raise ValueError(
-            f"{data_path.name} is shorter than its header says: expected {expected} bytes "
-            f"({sizes['lines']} lines x {sizes['samples']} samples x {sizes['bands']} bands of {dtype.name}), "
-            f"got {data_path.stat().st_size}; the copy may be incomplete"
-        )
+    _check_size(data_path, offset, sizes, dtype)
+    check_layout(data_path, offset, sizes, interleave, dtype)
     stored = np.memmap(data_path, dtype, "r", offset, tuple(sizes[n] for n in names))
-    return Cube(
-        np.asarray(stored).transpose(transpose), path=str(path), **_described(header, sizes["bands"], header_path)
+    said = _described(header, sizes["bands"], header_path)
+    data: np.ndarray | LazyLines = np.asarray(stored).transpose(transpose)
+    gains, offsets = said.pop("gains"), said.pop("offsets")
+    if (gains != 1).any() or offsets.any():
+        data = held_or_lazy(ScaledLines(data, gains, offsets, said.pop("fill_value", None)))
+    return Cube(data, path=str(path), **said)
+
+
+def _check_size(path: Path, offset: int, sizes: dict[str, int], dtype: np.dtype) -> None:
+    """Raise an error if the data file is not as long as the header says."""
+    expected, found = offset + dtype.itemsize * math.prod(sizes.values()), path.stat().st_size
+    if found == expected:
+        return
+    how, advice = (
+        ("shorter", "; the copy may be incomplete") if found < expected else ("longer", "; correct the header")
+    )
+    raise ValueError(
+        f"{path.name} is {how} than its header says: expected {expected} bytes ({sizes['lines']} lines x "
+        f"{sizes['samples']} samples x {sizes['bands']} bands of {dtype.name}), got {found}"
+        f"{other_sizes(found, offset, sizes, dtype) or advice}"
     )
 
 
@@ -114,7 +121,12 @@ def _numbers(header: dict, name: str, path: Path, n: int) -> np.ndarray:
 
 def _described(header: dict, bands: int, path: Path) -> dict:
     """What the header says beyond the layout, as arguments of Cube."""
-    known: dict = {"georeference": _georeference(header, path)}
+    place, remarks = envi_georeference(header, path)
+    known: dict = {"georeference": place, "remarks": tuple(remarks)}
+    for key, name, usual in (("gains", "data gain values", 1.0), ("offsets", "data offset values", 0.0)):
+        known[key] = _numbers(header, name, path, bands) if name in header else np.full(bands, usual)
+    if "default bands" in header:
+        known["default_bands"] = _default_bands(header, path, bands)
     if "wavelength" in header:
         known["wavelengths"] = _numbers(header, "wavelength", path, bands)
         known["units"] = wavelength_units(header.get("wavelength units"), known["wavelengths"])
@@ -135,41 +147,18 @@ def _described(header: dict, bands: int, path: Path) -> dict:
     return known
 
 
-def _georeference(header: dict, path: Path) -> Georeference:
-    info = header.get("map info")
-    text = header.get("coordinate system string")
-    crs = ",".join(text) if isinstance(text, list) else text
-    if crs is not None and crs.strip():
-        check_crs(crs, f"{path.name}: 'coordinate system string'")
-    else:
-        crs = None
-    if info is None or not "".join(info).strip():
-        return Georeference(crs)
+def _default_bands(header: dict, path: Path, bands: int) -> tuple[int, int, int]:
+    """The bands (from 0) that are shown as red, green and blue; one band is shown in grey."""
+    given = header["default bands"]
+    values = [given] if isinstance(given, str) else list(given)
     try:
-        if not isinstance(info, list) or len(info) < 7:
-            raise ValueError(f"it holds {info!r}")
-        turned = next((float(m[1]) for m in (re.match(r"rotation\s*=\s*(\S+)", i) for i in info) if m), 0.0)
-        column, row, x, y, dx, dy = (float(v) for v in info[1:7])
-        named = crs or _named_crs(info)
-    except ValueError as error:
+        numbers = [int(float(v)) for v in values]
+    except (TypeError, ValueError, OverflowError):
+        numbers = []
+    if len(numbers) not in (1, 3) or not all(1 <= b <= bands for b in numbers):
         raise ValueError(
-            f"{path.name}: 'map info' must hold a projection, six numbers and the zone of UTM ({error}); fix or remove "
-            "the line"
-        ) from None
-    if not np.isfinite([turned, column, row, x, y, dx, dy]).all():
-        raise ValueError(f"{path.name}: 'map info' must hold finite numbers; fix or remove the line")
-    transform = None if turned else (dx, 0.0, x - (column - 1) * dx, 0.0, -dy, y + (row - 1) * dy)
-    return Georeference(named, transform, tuple(info))
-
-
-def _named_crs(info: list[str]) -> str | None:
-    """WGS-84 UTM zones and plain longitude and latitude; other projections need the coordinate system string."""
-    if not any(i.strip().upper().replace(" ", "-") in ("WGS-84", "WGS84") for i in info[7:]):
-        return None
-    if info[0].strip().upper() == "UTM":
-        south = len(info) > 8 and info[8].strip().lower().startswith("s")
-        zone = int(info[7])
-        if not 1 <= zone <= 60:
-            raise ValueError(f"zone {zone}")
-        return f"EPSG:{(32700 if south else 32600) + zone}"
-    return "EPSG:4326" if info[0].strip().lower().startswith("geographic") else None
+            f"{path.name}: 'default bands' must be one or three numbers from 1 to {bands}; it says "
+            f"{', '.join(map(str, values))!r:.60}: fix or remove the line"
+        )
+    red, green, blue = numbers if len(numbers) == 3 else 3 * numbers
+    return red - 1, green - 1, blue - 1

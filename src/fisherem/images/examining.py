@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .clean_pixels import CHUNK, invalid
 from .cube import Cube
+from .faults import flat
 
 __all__ = ["Found", "examine"]
 
@@ -26,10 +27,14 @@ class Found:
     n_not_finite: int = 0
     n_dark: int = 0
     n_clipped: int = 0
+    flat: dict[float, int] = field(default_factory=dict)  # value -> pixels that have it in every chosen band
 
 
-def examine(cube: Cube, use, chosen, limits, keep: bool = False) -> Found:
-    """Examine the pixels in one pass; with `keep`, pixels with some missing values are used."""
+def examine(cube: Cube, use, chosen, limits, keep: bool = False, fills: frozenset[float] = frozenset()) -> Found:
+    """Examine the pixels in one pass; with `keep`, pixels with some missing values are used.
+
+    Pixels with one of the values `fills` in every chosen band have no values.
+    """
     n_all, p = cube.pixels.shape
     found = Found(np.zeros(n_all, bool), np.zeros(p, int), np.zeros(p, bool))
     columns = slice(None) if chosen.all() else np.flatnonzero(chosen)
@@ -43,6 +48,11 @@ def examine(cube: Cube, use, chosen, limits, keep: bool = False) -> Found:
         is_fill, not_finite = invalid(raw, cube.fill_value)
         bad = is_fill if not_finite is None else is_fill | not_finite
         dark = ~raw.any(axis=1)
+        one_value = flat(raw) & ~dark & ~bad.any(axis=1)
+        for value, n in zip(*np.unique(raw[one_value, 0], return_counts=True), strict=True):
+            found.flat[float(value)] = found.flat.get(float(value), 0) + int(n)
+        if fills and one_value.any():
+            bad = bad | (one_value & np.isin(raw[:, 0], list(fills)))[:, None]
         rows_bad = bad.any(axis=1) | dark
         if rows_bad.any():
             blank: np.ndarray = np.asarray(bad.all(axis=1))
@@ -56,7 +66,8 @@ def examine(cube: Cube, use, chosen, limits, keep: bool = False) -> Found:
             found.n_gappy += int((bad.any(axis=1) & ~blank & ~dark).sum())
             found.n_fill += int(with_fill.sum())
             found.n_dark += int((dark & ~with_fill).sum())
-            found.n_not_finite += int((rows_bad & ~with_fill & ~dark).sum())
+            undeclared = one_value & rows_bad
+            found.n_not_finite += int((rows_bad & ~with_fill & ~dark & ~undeclared).sum())
             raw, bad = raw[~rows_bad], bad[~rows_bad]
         if not len(raw):
             continue

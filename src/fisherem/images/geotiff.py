@@ -12,40 +12,31 @@ from pathlib import Path
 import numpy as np
 
 from .contained import external_mask, gdal, open_tiff, world_file
-from .cube import Cube, Georeference
-from .lines import READ_WHOLE_BYTES, LazyLines
-from .units import NUMBER, UNITS, wavelength_units
+from .cube import Cube
+from .georeference import Georeference
+from .lines import LazyLines, ScaledLines, held_or_lazy
+from .units import NUMBER, parse_wavelengths, wavelength_units
 
 __all__ = ["RasterLines", "read_geotiff"]
 
-_NUMBER_UNIT = re.compile(rf"\s*{NUMBER}\s*([^\d\s).]+)")
-
 
 class RasterLines(LazyLines):
-    """The lines of a raster file, as stored; with `own` (scales, offsets, fill value) as real values, NaN for the fill
-    value. Scales and offsets have one entry per band."""
+    """The lines of a raster file, as stored."""
 
-    def __init__(self, file, own: tuple[np.ndarray, np.ndarray, float | None] | None):
+    def __init__(self, file):
         height = max(rows for rows, _ in file.block_shapes)
-        dtype = np.result_type(*file.dtypes) if own is None else np.dtype(float)
+        dtype = np.result_type(*file.dtypes)
         super().__init__((file.height, file.width, file.count), dtype, unit=height if height < file.height else 1)
-        self.file, self.own = file, own
+        self.file = file
 
     def _read(self, first: int, stop: int) -> np.ndarray:
         with gdal() as rasterio:
             try:
                 window = rasterio.windows.Window(0, first, self.shape[1], stop - first)
-                stored = self.file.read(window=window).transpose(1, 2, 0)
+                return self.file.read(window=window).transpose(1, 2, 0)
             except rasterio.errors.RasterioIOError as error:
                 name = Path(self.file.name).name
                 raise ValueError(f"{name} is damaged or incomplete: {error}") from error
-        if self.own is None:
-            return stored
-        scales, offsets, fill = self.own
-        values = stored.astype(float)
-        if fill is not None:
-            values[stored == fill] = np.nan
-        return values * scales + offsets
 
 
 def read_geotiff(path: Path) -> Cube:
@@ -59,16 +50,15 @@ def read_geotiff(path: Path) -> Cube:
         else:
             mask = external_mask(path, (file.height, file.width))
         scales, offsets = np.array(file.scales), np.array(file.offsets)
-        own = None
+        lines: LazyLines = RasterLines(file)
         if (scales == scales[0]).all() and not offsets.any():
             known["scale_factor"] = 1 / scales[0]
         else:  # each band has its own scale: applied as the lines are read
-            own = scales, offsets, known.pop("fill_value", None)
-        lines = RasterLines(file, own)
-        if np.prod(lines.shape) * lines.dtype.itemsize > READ_WHOLE_BYTES:
-            return Cube(lines, mask=mask, path=str(path), **known)
-        with file:
-            return Cube(np.asarray(lines), mask=mask, path=str(path), **known)
+            lines = ScaledLines(lines, scales, offsets, known.pop("fill_value", None))
+        data = held_or_lazy(lines)
+        if not isinstance(data, LazyLines):
+            file.close()
+        return Cube(data, mask=mask, path=str(path), **known)
 
 
 def _described(file, path: Path) -> dict:
@@ -82,11 +72,8 @@ def _described(file, path: Path) -> dict:
     if all("wavelength" in t for t in tags):
         known["wavelengths"] = np.array([_wavelength(t["wavelength"], i, path) for i, t in enumerate(tags, 1)])
         known["units"] = wavelength_units(tags[0].get("wavelength_units"), known["wavelengths"])
-    elif all(file.descriptions):
-        read = [_NUMBER_UNIT.match(d) for d in file.descriptions]
-        if all(m and m[2].lower() in UNITS for m in read):
-            known["wavelengths"] = np.array([float(m[1]) for m in read if m])
-            known["units"] = UNITS[read[0][2].lower()]  # type: ignore[index]
+    elif all(file.descriptions) and (read := parse_wavelengths(file.descriptions)) is not None:
+        known["wavelengths"], known["units"] = read
     return known
 
 

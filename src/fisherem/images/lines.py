@@ -14,7 +14,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-__all__ = ["READ_WHOLE_BYTES", "LazyLines"]
+__all__ = ["READ_WHOLE_BYTES", "ArrayLines", "LazyLines", "ScaledLines", "held_or_lazy"]
 
 # Files up to this size are read at once: that is faster, and cleaned rows are kept in memory up to the same size.
 READ_WHOLE_BYTES = 2**28
@@ -71,3 +71,42 @@ class LazyLines(ABC):
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return self._read(0, self.shape[0]).astype(dtype or self.dtype, copy=False)
+
+
+class ArrayLines(LazyLines):
+    """The lines of an array that computes or reads what is indexed (Dask, Zarr, xarray, HDF5), in any order of axes.
+
+    `axes` are the numbers of its axes of rows, columns and bands; `unit` is the number of rows of its chunks.
+    """
+
+    def __init__(self, array, axes: tuple[int, int, int], unit: int = 1, name: str = ""):
+        super().__init__(tuple(int(array.shape[a]) for a in axes), array.dtype, unit=unit)  # type: ignore[arg-type]
+        self.array, self.axes, self.name = array, axes, name
+
+    def _read(self, first: int, stop: int) -> np.ndarray:
+        key = tuple(slice(first, stop) if a == self.axes[0] else slice(None) for a in range(3))
+        try:
+            return np.asarray(self.array[key]).transpose(self.axes)
+        except (OSError, RuntimeError, KeyError, ValueError) as error:  # by what is damaged
+            raise ValueError(f"{self.name or 'the array'} is damaged or incomplete: {error}") from error
+
+
+class ScaledLines(LazyLines):
+    """value = stored * scale + offset, with scales and offsets (bands); NaN for the `fill` value."""
+
+    def __init__(self, data, scales: np.ndarray, offsets: np.ndarray, fill: float | None):
+        super().__init__(data.shape, np.dtype(float), unit=getattr(data, "_step", 1))
+        self.data, self.scales, self.offsets, self.fill = data, scales, offsets, fill
+
+    def _read(self, first: int, stop: int) -> np.ndarray:
+        stored = np.asarray(self.data[first:stop])
+        values = stored.astype(float)
+        if self.fill is not None:
+            values[stored == self.fill] = np.nan
+        return values * self.scales + self.offsets
+
+
+def held_or_lazy(lines: LazyLines) -> np.ndarray | LazyLines:
+    """The whole array of a small cube, the lines of a large one."""
+    size = float(np.prod(lines.shape, dtype=float)) * lines.dtype.itemsize
+    return lines if size > READ_WHOLE_BYTES else np.asarray(lines)

@@ -12,30 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._utils.wording import count
+from ..policy.thresholds import THRESHOLDS
 from .clean_pixels import CleanPixels
 from .cube import Cube
 from .units import wavelength_units
 
-__all__ = ["TOLERANCE", "Matched", "MatchedPixels", "match_bands"]
+__all__ = ["Matched", "MatchedPixels", "match_bands"]
 
-# How far the nearest band may lie, as a share of the distance between neighbouring bands of the model. Sensors are
-# about as wide in wavelength as their bands are apart, so a band that is off by a quarter measures three quarters of
-# the same light. Repeated scenes of one sensor differ by less than a tenth.
-TOLERANCE = 0.25
-# Resampling interpolates between bands that are at most this many distances of neighbouring bands away (of the model or
-# the cube, the wider ones): one bad band may be bridged, a gap of many bands, as in the atmosphere's water, may not.
-_REACH = 2.0
 _FACTORS = {("um", "nm"): 1e3, ("nm", "um"): 1e-3}
 
 
 @dataclass(frozen=True)
 class Matched:
     """For each of the p bands of a model the bands `left` and `right` of a cube (from 0), and the `share` of the right
-    one."""
+    one. `absent` (bool, p) are bands that the cube does not have and that can be done without."""
 
     left: np.ndarray
     right: np.ndarray
     share: np.ndarray
+    absent: np.ndarray
 
     @property
     def nearest(self) -> np.ndarray:
@@ -45,7 +40,7 @@ class Matched:
     @property
     def needed(self) -> np.ndarray:
         """The numbers of all bands of the cube that are used."""
-        return np.union1d(self.left, self.right)
+        return np.union1d(self.left[~self.absent], self.right[~self.absent])
 
 
 class MatchedPixels(CleanPixels):
@@ -62,16 +57,20 @@ class MatchedPixels(CleanPixels):
         if self.matched.share.any():
             share = self.matched.share.astype(values.dtype)
             values = (1 - share) * values + share * stored[:, self.matched.right]
+        if self.matched.absent.any():
+            values = np.array(values)
+            values[:, self.matched.absent] = np.nan
         return values if self.limits is None else np.clip(values, *self.limits)
 
 
 def match_bands(
     wavelengths: np.ndarray | None, units: str, bands: np.ndarray, n_bands: int, cube: Cube, *,
-    tolerance: float | None = None, resample: bool = False,
+    selected: np.ndarray, tolerance: float | None = None, resample: bool = False,
 ) -> Matched:  # fmt: skip
     """The bands of `cube` for a model with `wavelengths` (p) in `units`, or with the numbers `bands` of `n_bands`.
 
-    Bands of the cube that are listed as bad are not used. A ValueError says which bands are not found.
+    Bands of the cube that are bad are not used. A few of the model's bands that are not `selected` (bool, p) may be
+    absent. A ValueError says which bands are not found.
     """
     scene = cube.path or "the cube"
     if wavelengths is None:
@@ -80,7 +79,9 @@ def match_bands(
                 f"{scene} has {count(cube.shape[2], 'band')}, but the model was made from a scene of {n_bands} bands "
                 "without wavelengths: bands can be matched by number only, so both must have the same"
             )
-        return Matched(bands, bands, np.zeros(len(bands)))
+        absent = np.zeros(len(bands), bool) if cube.bad_bands is None else cube.bad_bands[bands]
+        _check_absent(absent, selected, scene, [f"number {b + 1}" for b in bands], "they are bad bands in it")
+        return Matched(bands, bands, np.zeros(len(bands)), absent)
     if cube.wavelengths is None:
         raise ValueError(
             f"{scene} has no wavelengths, but the model needs bands from {wavelengths.min():g} to "
@@ -101,20 +102,41 @@ def match_bands(
     else:
         left = right = np.abs(own - wavelengths[:, None]).argmin(axis=1)
         share = np.zeros(len(wavelengths))
-        allowed = TOLERANCE * spacing if tolerance is None else np.full(len(wavelengths), float(tolerance))
+        allowed = (
+            THRESHOLDS.band_distance * spacing if tolerance is None else np.full(len(wavelengths), float(tolerance))
+        )
         distance = np.abs(own[left] - wavelengths)
         missing = distance > allowed * (1 + 1e-9)
         advice = (
             f"its nearest bands are up to {distance.max():.3g} {units} away, {allowed[distance.argmax()]:.3g} are "
             "allowed; tolerance= (--tolerance) allows more, resample=True (--resample) interpolates"
         )
-    if missing.any():
-        first = wavelengths[missing]
+    _check_absent(missing, selected, scene, [f"at {w:g} {units}" for w in wavelengths], advice)
+    if not resample:
+        _check_once(left, ~missing, wavelengths, units, scene)
+    return Matched(good[left], good[right], share, missing)
+
+
+def _check_absent(missing: np.ndarray, selected: np.ndarray, scene: str, names: list[str], advice: str) -> None:
+    """Raise an error if bands are missing that the model cannot do without."""
+    needed = missing & selected
+    if needed.any() or missing.sum() > THRESHOLDS.bands_absent * len(missing):
+        first = int(np.flatnonzero(needed if needed.any() else missing)[0])
         raise ValueError(
-            f"{scene} lacks {count(int(missing.sum()), 'band')} of the {len(wavelengths)} of the model, the first at "
-            f"{first[0]:g} {units}: {advice}"
+            f"{scene} lacks {count(int(missing.sum()), 'band')} of the {len(missing)} of the model, "
+            f"{count(int(needed.sum()), 'selected one')} among them, the first {names[first]}: {advice}"
         )
-    return Matched(good[left], good[right], share)
+
+
+def _check_once(left: np.ndarray, there: np.ndarray, wavelengths: np.ndarray, units: str, scene: str) -> None:
+    """Raise an error if two bands of the model have the same nearest band."""
+    taken, counts = np.unique(left[there], return_counts=True)
+    if (counts > 1).any():
+        both = wavelengths[there & (left == taken[counts > 1][0])]
+        raise ValueError(
+            f"{scene} has one band for two of the model, at {both[0]:g} and {both[1]:g} {units}: give a smaller "
+            "tolerance= (--tolerance), or resample=True (--resample)"
+        )
 
 
 def _spacing(wavelengths: np.ndarray) -> np.ndarray:
@@ -134,6 +156,7 @@ def _between(wanted: np.ndarray, own: np.ndarray, spacing: np.ndarray):
     gap = own[right] - own[left]
     share = np.divide(wanted - own[left], gap, out=np.zeros(len(wanted)), where=gap > 0)
     before, after = np.abs(wanted - own[left]), np.abs(own[right] - wanted)
-    inside = (wanted >= own[0]) & (wanted <= own[-1]) & (np.maximum(before, after) <= _REACH * spacing)
-    missing = ~inside & (np.minimum(before, after) > TOLERANCE * spacing)  # a band that near stands for it alone
+    inside = (wanted >= own[0]) & (wanted <= own[-1]) & (np.maximum(before, after) <= THRESHOLDS.band_reach * spacing)
+    near = np.minimum(before, after) <= THRESHOLDS.band_distance * spacing  # it stands for the wavelength alone
+    missing = ~inside & ~near
     return left, right, np.clip(share, 0, 1), missing

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.wording import group_name
+from .._utils.wording import count, group_name
 from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators.prediction import FittedMixture
 from ..persistence import KINDS
@@ -22,11 +22,13 @@ from ..tables.checking import check_number
 from .clean_pixels import divide_by_norms
 from .cleaning_report import CleaningReport
 from .colours import check_rgb
-from .cube import Cube, as_cube
+from .cube import Cube
 from .examining import examine
+from .faults import as_keep, find_faults, undeclared_fill
 from .matching import Matched, MatchedPixels, match_bands
 from .read import read, read_mask
 from .segmentation import Segmentation
+from .sources import as_cube
 from .truth import as_truth
 
 __all__ = ["SceneModel"]
@@ -74,14 +76,15 @@ class SceneModel:
         return replace(self, class_names=check_names(names, self.n_clusters))
 
     def predict(
-        self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None
-    ) -> Segmentation:
+        self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None,
+        keep=(),
+    ) -> Segmentation:  # fmt: skip
         """The groups of the pixels of another scene.
 
         Parameters
         ----------
         source : Cube, array (rows x columns x bands) or path of a file that `read` knows
-        mask, truth, rgb : as for `segment`
+        mask, truth, rgb, keep : as for `segment`
         tolerance : how far the nearest band may lie from that of the model, in the model's units; by default a quarter
             of the distance to the model's next band
         resample : interpolate between the bands around a wavelength instead of taking the nearest
@@ -91,34 +94,55 @@ class SceneModel:
         cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
         known = None if truth is None else as_truth(truth, cube.shape[:2])
         rgb = check_rgb(rgb, cube.shape[2])
-        matched = match_bands(
-            self.wavelengths, self.units, self.bands, self.n_bands, cube, tolerance=tolerance, resample=resample
-        )
         report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2])
+        use = self._usable(cube, mask, report)
+        kept = as_keep(keep)
+        faults = find_faults(cube, use, _good_bands(cube), kept)
+        report.bands_erratic, report.columns_stuck, report.remarks = faults.bands, faults.stuck, faults.remarks
+        report.columns_striped = tuple(c for c in faults.columns if c not in faults.stuck)
+        bad = ~_good_bands(cube)
+        bad[list(faults.bands)] = True
+        matched = match_bands(
+            self.wavelengths, self.units, self.bands, self.n_bands, replace(cube, bad_bands=bad),
+            selected=np.asarray(self.model.support_), tolerance=tolerance, resample=resample,
+        )  # fmt: skip
+        before = int(use.sum())
+        use[:, list(faults.columns)] = False
+        report.faulty_pixels = before - int(use.sum())
         with one_thread_each():
-            rows, use = self._rows(cube, matched, mask, report)
+            rows, use = self._rows(cube, matched, use, report, "fill" not in kept)
             posteriors = self._posteriors(rows, use)
             spectra = _mean_spectra(rows, posteriors)
         return self._on_the_map(cube, matched, use, posteriors, spectra, report, known, rgb)
 
-    def _rows(self, cube: Cube, matched: Matched, mask, report: CleaningReport) -> tuple[MatchedPixels, np.ndarray]:
-        """(the rows as they were made for the fit, the pixels that have values as bool rows x columns)."""
+    def _usable(self, cube: Cube, mask, report: CleaningReport) -> np.ndarray:
+        """The pixels that are not masked (bool, rows x columns)."""
         use = np.ones(cube.shape[:2], bool) if cube.mask is None else cube.mask.copy()
         if mask is not None:
             use &= read_mask(mask, cube.shape[:2])
         report.masked_by_request = int((~use).sum())
+        return use
+
+    def _rows(
+        self, cube: Cube, matched: Matched, use: np.ndarray, report: CleaningReport, fill: bool
+    ) -> tuple[MatchedPixels, np.ndarray]:
+        """(the rows as they were made for the fit, the pixels that have values as bool rows x columns); with `fill`,
+        pixels with one value in every band have none."""
         needed = np.zeros(cube.shape[2], bool)
         needed[matched.needed] = True
         report.bands_not_asked = int((~needed).sum())
         found = examine(cube, use.ravel(), needed, None, keep=True)
+        if fill and (fills := undeclared_fill(cube, found.flat, self._stored_limits(cube, matched))):
+            report.fill_found = {value: found.flat[value] for value in sorted(fills)}
+            found = examine(cube, use.ravel(), needed, None, keep=True, fills=fills)
         report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
         report.dark_pixels, report.gap_pixels = found.n_dark, found.n_gappy
         report.gap_cells = int(found.gaps.sum())
-        use &= ~found.pixels.reshape(use.shape)
+        use = use & ~found.pixels.reshape(use.shape)
         if not use.any():
             raise ValueError(f"{cube.path or 'the cube'}: all pixels are invalid ({report.brief()})")
         rows = MatchedPixels(cube, np.flatnonzero(use), matched)
-        if found.gaps.any():
+        if found.gaps.any() or matched.absent.any():
             rows.fill = (cube.fill_value,)
         _check_unit(self, rows, cube)
         if self.limits is not None:
@@ -135,6 +159,10 @@ class SceneModel:
         report.normalised, report.standardised = self.normalised, self.standard is not None
         report.used_pixels, report.used_bands = len(rows), int(needed.sum())
         return rows, use
+
+    def _stored_limits(self, cube: Cube, matched: Matched) -> np.ndarray | None:
+        """The limits of the model's bands in the stored units of the cube."""
+        return None if self.limits is None else (self.limits * cube.scale_factor)[:, ~matched.absent]
 
     def _posteriors(self, rows: MatchedPixels, use: np.ndarray) -> np.ndarray:
         """K x n, with the spatial prior if the model was fitted with one (see `SpatialPrior`)."""
@@ -159,12 +187,17 @@ class SceneModel:
         labels, maps = np.full(cube.shape[:2], -1), np.full((*cube.shape[:2], K), np.nan)
         labels[use], maps[use] = posteriors.argmax(axis=0), posteriors.T
         support, means = np.zeros(cube.shape[2], bool), np.full((K, cube.shape[2]), np.nan)
-        support[matched.nearest[self.model.support_]] = True
-        means[:, matched.nearest] = spectra
+        support[matched.nearest[np.asarray(self.model.support_)]] = True
+        there = ~matched.absent
+        means[:, matched.nearest[there]] = spectra[:, there]
+        notes = ["the groups are those of a model that was fitted to another scene"]
+        if matched.absent.any():
+            unselected = count(int(matched.absent.sum()), "unselected band")
+            notes.append(f"{unselected} of the model without a counterpart in this scene: treated as missing")
         return Segmentation(
             labels, maps, support, means, self.model, report, cube, spatial=self.spatial, bands=matched.nearest,
             comparison=None if known is None else known.compare(labels, K), rgb=rgb, scene_model=self,
-            notes=("the groups are those of a model that was fitted to another scene",),
+            notes=(*cube.remarks, *notes),
         )  # fmt: skip
 
     # -- model files -----------------------------------------------------------------------------------------------
@@ -187,6 +220,11 @@ class SceneModel:
         made = cls(model, **(about | {"class_names": tuple(about["class_names"])}))
         _check(made)
         return made
+
+
+def _good_bands(cube: Cube) -> np.ndarray:
+    """The bands that are not listed as bad (bool)."""
+    return np.ones(cube.shape[2], bool) if cube.bad_bands is None else ~cube.bad_bands
 
 
 def _check_unit(scene: SceneModel, rows: MatchedPixels, cube: Cube) -> None:

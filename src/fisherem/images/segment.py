@@ -20,13 +20,15 @@ from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
 from .clean import CLIP, Cleaned, clean
 from .colours import check_rgb
-from .cube import Cube, as_cube
+from .cube import Cube
+from .faults import as_keep
 from .grouping import Grouped, least_pixels, spread_bands, without_small_groups
 from .normalising import Rule, chosen, other_labels
 from .read import read
 from .sample_stability import PixelStability, pixel_stability
 from .scene_model import SceneModel, check_names
 from .segmentation import Segmentation
+from .sources import as_cube
 from .truth import Truth, as_truth
 from .units import wavelength_units
 
@@ -55,6 +57,7 @@ def segment(
     normalise: bool | str = "auto",
     standardise: bool = False,
     missing: str = "auto",
+    keep: Any = (),
     criterion: str = "auto",
     n_init: int = 1,
     random_state=0,
@@ -70,7 +73,8 @@ def segment(
 
     Parameters
     ----------
-    source : Cube, array (rows x columns x bands) or path of a file that `read` knows
+    source : Cube, array (rows x columns x bands; NumPy, Dask, Zarr), xarray.DataArray, SpyFile or path of a file that
+        `read` knows
     n_clusters : int, several (a range or list) or "auto": several numbers and "auto" are decided by `criterion` (see
         `ModelSearch`), by default a verdict on a sample of 1,000 pixels, which may be one group (`search.verdict_`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
@@ -80,22 +84,22 @@ def segment(
     criterion : "auto" is the verdict, or "bic" where several models are given. A criterion ("bic", "icl", "aic", "c")
         fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
     spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method, "auto"
-    estimates
-        it. It is added to the log odds of a group if all neighbours are in it
+        estimates it. It is added to the log odds of a group if all neighbours are in it
     neighbours : 4 or 8
     bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
     missing : how pixels without a value in some of the bands (a dead detector) are handled: "model" uses their observed
         values, "drop-rows" leaves out the pixels, "drop-columns" the bands, "refuse" is an error. "auto" is "model"
         where more than 5% of the pixels have missing values and all pixels fit in memory, else "drop-rows"
+    keep : faults that were found, not declared, are left out unless they are named here: "fill", "bands", "columns", or
+        True for all (see `clean`)
     normalise : divide each pixel by its norm; "auto" does so where groups are then more distinct, and keeps the map of
         the alternative where it differs much (`normalisation`)
     n_init : starts; with many pixels, k-means on a sample rarely finds another optimum
     min_size : the fewest pixels of a group, or a share of the pixels below 1. A smaller group is dissolved: its pixels
         go to the most probable other group and the model is fitted again from there, with one group less (`notes`)
     spread : exchange adjacent selected bands for as many bands that are further apart, if C(K, S) does not decrease,
-    and
-        fit the groups again. With False `notes` says whether such bands exist: a share of the l1 norm selects blocks of
-        bands, "auto" rarely does
+        and fit the groups again. With False `notes` says whether such bands exist: a share of the l1 norm selects
+        blocks of bands, "auto" rarely does
     truth : known classes (rows x columns), or a file with them (see `read_truth`): 0 and no-data are pixels without a
         class. They are compared with the map (`comparison`), but not used in the fit
     rgb : three bands (from 0) for red, green and blue of the colour view; by default natural colours where the
@@ -120,7 +124,7 @@ def segment(
         return _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
-                      "missing": missing},
+                      "missing": missing, "keep": as_keep(keep)},
             criterion=criterion, progress=progress, shaping=_Shaping(min_size, spread, known, rgb, stability),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
@@ -271,7 +275,7 @@ def _on_the_map(
     return Segmentation(
         labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,
         comparison=None if shaping.truth is None else shaping.truth.compare(labels, K),
-        stability=sure, exchanges=found.exchanges(), notes=found.notes, rgb=shaping.rgb,
+        stability=sure, exchanges=found.exchanges(), notes=(*cube.remarks, *found.notes), rgb=shaping.rgb,
         shrunk=found.shrunk, moved=found.moved, bands=cleaned.bands,
         scene_model=_scene_model(cube, cleaned, fitted, spectra[:, cleaned.bands], strength, neighbours),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
 from .colours import colour_bands, colour_view
 from .cube import Cube
+from .georeference import pixel_size
 from .normalising import Normalisation
 from .sample_stability import PixelStability
 from .spreading import Exchange
@@ -112,11 +113,19 @@ class Segmentation:
         return replace(self, scene_model=self._applicable().renamed(names))
 
     def predict(
-        self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None
+        self,
+        source,
+        *,
+        mask=None,
+        truth=None,
+        tolerance: float | None = None,
+        resample: bool = False,
+        rgb=None,
+        keep=(),
     ) -> Segmentation:
         """The groups of the pixels of another scene, cleaned and normalised as this one: see `SceneModel.predict`."""
         return self._applicable().predict(
-            source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb
+            source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb, keep=keep
         )
 
     def spectra_table(self) -> pd.DataFrame:
@@ -161,11 +170,7 @@ class Segmentation:
     @property
     def pixel_size(self) -> tuple[float | None, str]:
         """(size, unit) of a pixel on the ground; None where the file does not say."""
-        place = self.cube.georeference
-        if place.transform is None:
-            return None, ""
-        geographic = place.crs is not None and ("PROJCS" not in place.crs and not place.crs.startswith("EPSG:32"))
-        return abs(place.transform[0]), "degrees" if geographic else "m"
+        return pixel_size(self.cube.georeference)
 
     def displays(self) -> dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
         """The pictures as data: labels, colours, uncertainty, spectra."""
@@ -185,6 +190,14 @@ class Segmentation:
                 self.normalisation.other, names=self.group_names, n_clusters=self.n_clusters, **scale
             )
         return pictures
+
+    def to_xarray(self):
+        """The result as an xarray.Dataset, with the dimensions, coordinates and coordinate system of the DataArray that
+        was segmented, or those of the file: labels (y, x), posteriors (group, y, x), uncertainty (y, x), mean_spectra
+        (group, band), selected (band). It needs the extra `xarray`."""
+        from .labelled import dataset_of
+
+        return dataset_of(self)
 
     def report(self, path, *, title=None) -> Path:
         """Write one self-contained HTML page: the map, its uncertainty, the spectra with the selected bands."""

@@ -6,13 +6,14 @@ import re
 
 import numpy as np
 
-__all__ = ["parse_range", "wavelength_units"]
+__all__ = ["parse_range", "parse_wavelengths", "wavelength_units"]
 
 UNITS = {
     "um": "um", "µm": "um", "μm": "um", "micrometers": "um", "micrometer": "um", "microns": "um", "micron": "um",
     "nm": "nm", "nanometers": "nm", "nanometer": "nm",
 }  # fmt: skip
 NUMBER = r"(\d+\.?\d*|\.\d+)"
+_NUMBER_UNIT = re.compile(rf"\s*{NUMBER}\s*([^\d\s).]+)")
 _RANGE = re.compile(rf"\s*{NUMBER}\s*(?:-|:|to)\s*{NUMBER}\s*([^\d\s.]*)\s*")
 
 
@@ -44,3 +45,11 @@ def parse_range(text: str, wavelengths, units: str) -> np.ndarray:
     if not chosen.any():
         raise ValueError(f"no band lies in {text!r}: the cube has {min(wavelengths):g} to {max(wavelengths):g} {units}")
     return chosen
+
+
+def parse_wavelengths(names) -> tuple[np.ndarray, str] | None:
+    """(wavelengths, units) of names of bands that begin with them, such as "485.2 nm"; None if one does not."""
+    read = [_NUMBER_UNIT.match(name) for name in names]
+    if not all(m and m[2].lower() in UNITS for m in read):
+        return None
+    return np.array([float(m[1]) for m in read if m]), UNITS[read[0][2].lower()]  # type: ignore[index]

@@ -19,7 +19,7 @@ from .._utils.spreadsheets import write_csv
 from ..persistence import save
 from ..plots.maps import class_colours
 from .contained import check_crs
-from .cube import Georeference
+from .georeference import Georeference
 
 __all__ = ["FILES", "WRITERS", "write_envi_classes", "write_geotiff"]
 

@@ -63,5 +63,53 @@ class Thresholds:
     # variables).
     outside: float = 1e-3
 
+    # -- scenes ----------------------------------------------------------------------------------------------------
+
+    # Another byte order or data type than the header's is the right one if neighbours then differ in rank by less than
+    # this share. On eight scenes the right reading never had more than 1.00 of a wrong one, unsigned integers above
+    # 32,767 read as signed ones had 1.5 times the right one, other byte orders 2.4 to 14 times.
+    layout_rougher: float = 0.8
+    # The same for another interleave, from this many bands on: the spectra of a CRISM tile of 20 x 20 pixels are
+    # smoother than its rows, which gave 0.83; with three bands the interleave cannot be told. Missed are bil files read
+    # as bip (0.80 on the demo scene).
+    interleave_rougher: float = 0.6
+    interleave_bands: int = 16
+    # Smaller cubes are not judged: chance would decide.
+    layout_cells: int = 1000
+    # One value in all of this many bands or more is no spectrum, but fill or saturation.
+    flat_bands: int = 8
+    # A band is noise if neighbouring pixels differ this many times as much in it as in the bands around. Good bands had
+    # up to 1.6 times on Samson, Indian Pines, the CRISM tile and demo scenes, and broken ones 22 times or more.
+    band_noise: float = 4.0
+    # ... or, against bands farther off, if besides neighbouring pixels differ as much as this many robust deviations of
+    # the band: two random pixels differ by 0.95.
+    band_white: float = 0.8
+    # ... or if it lies this many times the signal level off the bands around.
+    band_level: float = 10.0
+    # Fewer pairs of pixels do not tell.
+    band_pairs: int = 30
+    # A column is striped in a band if it lies this many times the usual difference of neighbouring pixels off the
+    # columns to its left and to its right, and striped altogether if it is so in this share of the bands: one whose
+    # detector is dead in half of the bands is. Samson, Indian Pines, the CRISM tile and 26 demo scenes, whose columns
+    # have offsets of a fifth of the noise, have 0.
+    stripe_noise: float = 3.0
+    stripe_bands: float = 0.45
+    # Fewer rows do not tell.
+    stripe_rows: int = 10
+    # With a larger share of striped columns nothing is left out: too little of the scene would remain.
+    stripe_most: float = 0.25
+    # A column is stuck if this share more of its values repeat the one above than in the median column.
+    stuck_share: float = 0.2
+    # Bands of another scene may be this far from the model's, as a share of the distance between neighbouring bands of
+    # the model. Sensors are about as wide in wavelength as their bands are apart, so a band that is off by a quarter
+    # measures three quarters of the same light. Repeated scenes of one sensor differ by less than a tenth.
+    band_distance: float = 0.25
+    # Resampling interpolates between bands that are at most this many distances of neighbouring bands away (of the
+    # model or the cube, the wider ones): one bad band may be bridged, a gap of many, as in the atmosphere's water, not.
+    band_reach: float = 2.0
+    # Bands that are not selected may be missing in another scene, up to this share of the model's: the norm of a pixel
+    # is then that of the others.
+    bands_absent: float = 0.25
+
 
 THRESHOLDS = Thresholds()
