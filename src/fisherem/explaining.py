@@ -69,7 +69,7 @@ class Explanation:
         return report(self.model, X, path, ids=ids, labels=names, title=title, notes=lines)
 
 
-def explain(X, labels, sample_weight=None) -> Explanation:
+def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
     """Find the variables that separate given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
 
     Parameters
@@ -80,6 +80,8 @@ def explain(X, labels, sample_weight=None) -> Explanation:
         The group of each row: numbers or words. Rows with -1, None or NaN are left out.
     sample_weight : array of n, optional
         A weight of 2 is equivalent to repeating the row.
+    feature_names : sequence of p, optional
+        Names for the columns of a table that has none, such as a scipy.sparse matrix.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def explain(X, labels, sample_weight=None) -> Explanation:
     ['role', 'variable']
     """
     model = SparseFisherEM()
-    table = check_table(model, X, reset=True, elsewhere=True)
+    table = check_table(model, X, reset=True, elsewhere=True, feature_names=feature_names)
     n = len(table)
     codes, classes = _codes(labels, n)
     K = len(classes)

@@ -141,12 +141,12 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, feature_names=None):
         """Fit to the rows of X. `y` is ignored. A weight of 2 means the same as the row twice.
 
         X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
         """
-        problem, scales, spec = opened(self, X, sample_weight, ridge=self.ridge)
+        problem, scales, spec = opened(self, X, sample_weight, feature_names, ridge=self.ridge)
         with problem.rows.closed_on_error():
             found, starts = fit(problem, spec)
             self._adopt(Fitted(problem, Chosen(found, starts, resolve(self.model), []), scales), spec)

@@ -13,6 +13,7 @@ from ..core.factors.starts import fit_short_then_long
 from ..model.factors import Structure
 from ..policy.scaling import standard_deviations
 from ..tables.checking import check_clusters, check_table, check_weights
+from ..tables.precision import in_precision_of
 from ..tables.scaling import in_unit, rescaled
 from .fitting import (
     RAW,
@@ -74,10 +75,12 @@ def prepared_rows(
         return made(rescaled(table, scales)), scales
 
 
-def opened(estimator, X, sample_weight, **options) -> tuple[Problem, np.ndarray | None, Specification]:
+def opened(
+    estimator, X, sample_weight, given_names=None, **options
+) -> tuple[Problem, np.ndarray | None, Specification]:
     """(prepared rows of X, what their columns were divided by or None, the specification of the fit)."""
     estimator._check_parameters()
-    table = check_table(estimator, X, reset=True, elsewhere=True)
+    table = check_table(estimator, X, reset=True, elsewhere=True, feature_names=given_names)
     weights = check_weights(sample_weight, table)
     check_clusters(estimator.n_clusters, table, weights)
     spec = specification(estimator, *table.shape)
@@ -112,7 +115,7 @@ def adopt_factors(estimator, fitted: FittedFactors):
         estimator.row_overall_, estimator.latent_means_ = density.overall, density.latent_means
         estimator.covariances_ = density.roots @ density.roots.transpose(0, 2, 1)
         estimator.row_means_ = solution.means
-    estimator.means_ = (estimator.row_means_ + problem.centre) * scales
+    estimator.means_ = in_precision_of(problem.rows, (estimator.row_means_ + problem.centre) * scales)
     estimator.distance_moments_ = distances_of(problem, solution)
     estimator.log_likelihood_, estimator.n_parameters_ = fitted.log_likelihood, fitted.n_parameters
     for name, value in fitted.criteria(estimator.labels_).items():

@@ -164,12 +164,12 @@ class FactorMixture(FittedMixture, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, feature_names=None):
         """Fit to the rows of X. `y` is ignored. A weight of 2 is equivalent to repeating the row.
 
         X is an array or a frame, a memory map, a Zarr array, the path of a file, or a dask array or data frame.
         """
-        problem, scales, spec = opened(self, X, sample_weight)
+        problem, scales, spec = opened(self, X, sample_weight, feature_names)
         fitted = fit_factors(problem, scales, spec, resolve_structure(self.structure))
         with fitted.problem.rows.closed_on_error():
             adopt_factors(self, fitted)
@@ -219,7 +219,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
 
         If each group has its own loadings, the factors of different groups are not comparable.
         """
-        return self._told(X, "_coordinates", self._n_features_out if hasattr(self, "weights_") else 0, float)
+        return self._told(X, "_coordinates", self._n_features_out if hasattr(self, "weights_") else 0)
 
     def _coordinates(self, table):
         rows, states, _ = self._pass(table, ("posteriors",))

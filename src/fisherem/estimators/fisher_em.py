@@ -16,6 +16,7 @@ from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.file_table import DEFAULT_MEMORY
+from ..tables.precision import in_precision_of
 from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
 from .prediction import FittedDLM
@@ -273,19 +274,23 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, feature_names=None):
         """Fit to the rows of X. `y` is ignored. A weight of 2 is equivalent to repeating the row.
 
-        X is an array or a frame, a memory map, a Zarr array, the path of a .npy, Zarr or Parquet file, or a dask array
-        or data frame. Rows in memory may have missing values (NaN, pd.NA, masked or empty cells): the fit uses
-        the observed cells, and `impute` fills in the others.
+        X is an array or a frame (pandas, polars, Arrow), a scipy.sparse matrix, a memory map, a Zarr array, the path of
+        a .npy, Zarr or Parquet file, or a dask array or data frame. `feature_names` are names for columns that have
+        none, such as those of a sparse matrix. Rows in memory may have missing values (NaN, pd.NA, masked or empty
+        cells): the fit uses the observed cells, and `impute` fills in the others.
         """
         self._check_parameters()
-        table = check_table(self, X, reset=True, elsewhere=True)
+        table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
         fitted = fit_rows(self, table, weights)
         with fitted.problem.rows.closed_on_error():
             adopt(self, fitted)
+        # rows that were completed or read from a file have become doubles
+        for name in ("means_", "group_means_"):
+            setattr(self, name, in_precision_of(table, getattr(self, name)))
         warn_unless_converged(self, fitted.chosen.fit)
         return self
 

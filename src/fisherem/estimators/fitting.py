@@ -33,6 +33,7 @@ from ..policy.scaling import (
 from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
 from ..tables.file_table import parse_memory
 from ..tables.gaps import has_gaps
+from ..tables.precision import in_precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
 from .outlying import distances_of
@@ -285,9 +286,9 @@ def adopt(estimator, fitted: Fitted):
     # what prediction uses: with an offset of 1e15, means and centre would leave no digits of their difference
     estimator.row_centre_, estimator.row_means_ = problem.centre, _means(problem, solution, loadings) + problem.shift
     means = estimator.row_means_ + problem.centre
-    estimator.means_ = powers.inverse(means * scales)
+    estimator.means_ = in_precision_of(problem.rows, powers.inverse(means * scales))
     group_means = problem.scatter.to_variables(solution.means.T).T + problem.shift + problem.centre
-    estimator.group_means_ = powers.inverse(group_means * scales)
+    estimator.group_means_ = in_precision_of(problem.rows, powers.inverse(group_means * scales))
     estimator.latent_means_ = means @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises

@@ -26,6 +26,8 @@ from ..policy.powers import Powers, log_slope
 from ..rows.base import ArrayRows, Rows
 from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
+from ..tables.frames import as_frame
+from ..tables.precision import in_precision_of, precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .contributing import ExplainsRows
 from .describing import Described
@@ -77,9 +79,10 @@ class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin
         return self, X
 
     def __sklearn_tags__(self):
-        """Sparse rows are supported and stay sparse."""
+        """Sparse rows are supported and stay sparse, and float32 rows have float32 coordinates."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _pass(self, table, keep, sample_weight=None):
@@ -117,14 +120,19 @@ class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin
         rows.recentre(self._row_centre())
         return rows
 
-    def _told(self, X, tell: str, width: int | None, dtype):
-        """The result of the method `tell` for each row of X: an array, or a lazy dask array for dask rows."""
+    def _told(self, X, tell: str, width: int | None, dtype=None):
+        """The result of the method `tell` for each row of X: an array, or a lazy dask array for dask rows.
+
+        Without a dtype the result has the precision of the rows.
+        """
         check_is_fitted(self)
+        X = as_frame(X)
         model, rows = self._for_columns(X) if tell in _FROM_SELECTED else (self, X)
         table = check_table(model, rows, reset=False, elsewhere=True)
         if isinstance(table, DaskTable):
-            return table.map(getattr(model._light(), tell), width, dtype)
-        return getattr(model, tell)(table)
+            return table.map(getattr(model._light(), tell), width, precision_of(table) if dtype is None else dtype)
+        found = getattr(model, tell)(table)
+        return in_precision_of(table, found) if dtype is None else found
 
     def _light(self):
         """A copy without the attributes that have an entry per row of the fit, to be sent to other processes."""
@@ -184,7 +192,7 @@ class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin
 
     def predict_proba(self, X):
         """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
-        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0, float)
+        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0)
 
     def predict(self, X, noise_label=False):
         """The most probable group of each row; with `noise_label`, -1 for rows outside all groups (`outlyingness`)."""
@@ -301,7 +309,7 @@ class FittedDLM(Described, FittedMixture):
 
         With transformation="power" they are those of the transformed columns.
         """
-        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0, float)
+        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0)
 
     @property
     def _n_features_out(self) -> int:

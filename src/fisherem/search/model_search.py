@@ -21,6 +21,7 @@ from ..core.engine.loop import Fit
 from ..estimators.describing import Summary
 from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
 from ..tables.checking import check_clusters, check_table, check_weights, open_rows
+from ..tables.frames import with_names
 from .grids import search_grid
 from .search_parameters import VERDICT, SearchParameters
 from .search_tables import summary_of
@@ -131,13 +132,13 @@ class ModelSearch(
         last = last_step(self.estimator)[1]
         return hasattr(last, "__sklearn_tags__") and bool(get_tags(last).input_tags.allow_nan)
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Search on the rows of X. `y` is ignored."""
+    def fit(self, X, y=None, sample_weight=None, feature_names=None):
+        """Search on the rows of X. `y` is ignored; `feature_names` are names for a table that has none."""
         before, estimator = last_step(self.estimator)
         if before is not None:
-            return self._fit_behind(before, estimator, X, sample_weight)
+            return self._fit_behind(before, estimator, with_names(open_rows(self, X), feature_names), sample_weight)
         self._check_parameters()
-        table = check_table(self, X, reset=True, elsewhere=True)
+        table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
         search_rows(self, table, weights)
         return self

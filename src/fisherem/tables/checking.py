@@ -19,6 +19,7 @@ from ..rows.blocks import check_finite
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
+from .frames import as_frame, with_names
 from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of, repeated
 from .masked import unmasked
 from .parameters import (
@@ -45,15 +46,17 @@ _SAYS_WHAT = ("feature", "sample(s)", "2D array", "sparse", "Complex data", "X "
 _HEAVIEST = 1e60
 
 
-def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
+def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_names=None) -> Any:
     """A 2-D float array (float32 is kept), with the estimator's feature names recorded or compared.
+
+    `feature_names` are names for the columns of a table that has none.
 
     With `elsewhere`, files that do not fit the estimator's memory budget and dask collections are returned as a
     `FileTable` or a `DaskTable`, whose values are checked when they are read. Without it, they raise an error.
     """
     if not elsewhere:
-        return _check_in_memory(estimator, _loaded(estimator, X), reset)
-    opened = open_rows(estimator, X)
+        return _check_in_memory(estimator, _loaded(estimator, as_frame(X)), reset)
+    opened = with_names(open_rows(estimator, X), feature_names)
     if isinstance(opened, (DaskTable, FileTable, SparseTable)):
         return _check_elsewhere(estimator, opened, reset)
     return _check_in_memory(estimator, opened, reset)
@@ -62,11 +65,12 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False) -> Any:
 def open_rows(estimator, X) -> Any:
     """Open X once, so that it can be passed to several estimators and to `check_table`.
 
-    Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`; everything else
-    is returned unchanged.
+    Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`, frames of other
+    libraries pandas frames; everything else is returned unchanged.
     """
     if isinstance(X, (DaskTable, FileTable, SparseTable)):
         return X
+    X = as_frame(X)
     if np.ma.isMaskedArray(X):
         return unmasked(X)
     if is_sparse(X):
@@ -145,8 +149,10 @@ def _check_elsewhere(estimator, table: DaskTable | FileTable | SparseTable, rese
     limits = _limits(reset)
     p = table.p if isinstance(table, DaskTable) else table.shape[1]
     # let scikit-learn check the names and the number of columns on a stub with two rows
-    stub = np.zeros((2, p))
-    columns = stub if table.names is None else pd.DataFrame(stub, columns=table.names)
+    stub, names = np.zeros((2, p)), table.names
+    if names is None and isinstance(table, SparseTable) and not reset and p == getattr(estimator, "n_features_in_", 0):
+        names = getattr(estimator, "feature_names_in_", None)  # a scipy matrix cannot have names
+    columns = stub if names is None else pd.DataFrame(stub, columns=names)
     validate_data(estimator, columns, reset=reset, **limits)
     if reset or not isinstance(table, DaskTable):  # counting the rows of a dask table may trigger its computation
         check_rows(len(table), limits["ensure_min_samples"])
@@ -178,7 +184,7 @@ def check_rows(n: int, least: int) -> None:
 
 def _column_names(X):
     columns = getattr(X, "columns", None)
-    return None if columns is None or callable(columns) else list(columns)
+    return None if columns is None else list(columns)
 
 
 def _check_numeric(X) -> None:

@@ -125,4 +125,4 @@ def _apply(part, function, names, dtype, width, out_dtype, block_info=None) -> n
         return np.empty((0,) if width is None else (0, width), out_dtype)
     number = block_info[0]["chunk-location"][0] if block_info else 0
     check_finite(rows, names, where=f" of block {number}")
-    return function(rows)
+    return function(rows).astype(out_dtype, copy=False)

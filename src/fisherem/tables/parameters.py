@@ -57,13 +57,13 @@ def check_path(name: str, value) -> None:
         raise TypeError(f"{name} must be the path of a file or folder; got {value!r}")
 
 
-def check_list(name: str, value) -> list:
+def check_list(name: str, value, most: int = _MOST_ENTRIES) -> list:
     """The entries of a sequence; an error for other values and for endless iterators."""
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
         raise ValueError(f"{name} must be a list or another sequence; got {value!r}")
-    entries = list(islice(value, _MOST_ENTRIES + 1))
-    if len(entries) > _MOST_ENTRIES:
-        raise ValueError(f"{name} must have at most {_MOST_ENTRIES:,} entries; got more")
+    entries = list(islice(value, most + 1))
+    if len(entries) > most:
+        raise ValueError(f"{name} must have at most {most:,} entries; got more")
     return entries
 
 
