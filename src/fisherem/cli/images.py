@@ -112,7 +112,7 @@ def _shape(text: str) -> tuple[int, int]:
               help="With --apply: how far the nearest band may be from the model's, in the units of its wavelengths. "
               "[default: a quarter of the distance to its next band]")  # fmt: skip
 @click.option("--resample", is_flag=True, help="With --apply: interpolate between the bands around a wavelength.")
-@click.option("--variable", help="Name of the cube in a .mat file, if there are several candidates.")
+@click.option("--variable", help="Name of the cube in a file of several arrays (.mat, .nc, .h5, .zarr).")
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
@@ -123,7 +123,10 @@ def segment(
     image, clusters, normalise, truth, truth_variable, names, model_file, tolerance, resample, variable, shape, seed,
     output, as_json, quiet, **options,
 ):  # fmt: skip
-    """Segment a hyperspectral IMAGE (ENVI, GeoTIFF, .mat, .npy) and write maps, bands, spectra and a report page."""
+    """Segment a hyperspectral IMAGE and write maps, bands, spectra and a report page.
+
+    IMAGE is an ENVI, GeoTIFF, NetCDF, HDF5, Zarr, .mat or .npy file.
+    """
     from .._utils.atomic import output_folder
     from ..images import read, read_truth
     from ..images import segment as run

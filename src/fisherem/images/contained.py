@@ -114,15 +114,19 @@ def check_crs(text: str, where: str) -> None:
         raise ValueError(f"{where} must be a coordinate system in WKT or a code such as EPSG:32633; got {text!r:.80}")
 
 
-def check_hdf5(file: Any, name: str) -> None:
-    """Raise an error if the arrays of an open HDF5 file lie in other files: links, raw storage, virtual datasets."""
+def check_hdf5(file: Any, name: str, within: str = "") -> None:
+    """Raise an error if arrays of an open HDF5 file lie in other files: links, raw storage, virtual datasets."""
     h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
     for key in file:
         link = file.get(key, getlink=True)
         outside = not isinstance(link, h5py.HardLink)
-        if not outside and isinstance(item := file[key], h5py.Dataset):
+        item = None if outside else file[key]
+        if isinstance(item, h5py.Dataset):
             outside = item.is_virtual or bool(item.external)
         if outside:
             raise OutsideError(
-                f"{name}: {key!r} is a reference to data elsewhere, which is not followed: copy the array into the file"
+                f"{name}: {within + key!r} is a reference to data elsewhere, which is not followed: copy the array "
+                "into the file"
             )
+        if isinstance(item, h5py.Group):
+            check_hdf5(item, name, f"{within}{key}/")

@@ -13,6 +13,8 @@ from .arrays import load_array, read_matlab, read_npy
 from .cube import Cube
 from .envi import DATA_SUFFIXES, read_envi
 from .geotiff import read_geotiff
+from .hdf5 import read_hdf5
+from .netcdf import read_netcdf, read_zarr
 from .units import wavelength_units
 
 __all__ = ["READERS", "Reader", "read", "read_mask"]
@@ -35,8 +37,23 @@ READERS: Register[Reader] = Register(
         ".tiff": Reader(read_geotiff),
         ".mat": Reader(read_matlab, ("variable", "shape", "order")),
         ".npy": Reader(read_npy, ("shape", "order")),
+        **dict.fromkeys((".nc", ".nc4"), Reader(read_netcdf, ("variable",))),
+        **dict.fromkeys((".h5", ".hdf5", ".he5"), Reader(read_hdf5, ("variable", "shape"))),
+        ".zarr": Reader(read_zarr, ("variable",)),
     },
 )
+
+
+# What to do with formats that are not read.
+_CONVERT = "; convert it, for example with gdal_translate -of ENVI {} scene.bip"
+_INSTEAD = {
+    **{
+        end: _CONVERT.format(f"scene{end}") for end in (".jp2", ".vrt", ".hdf", ".hdf4", ".bsb", ".pix", ".ecw", ".asc")
+    },
+    **dict.fromkeys((".png", ".jpg", ".jpeg"), "; pictures of three colours are no spectra, though --truth reads .png"),
+    **dict.fromkeys((".zip", ".gz", ".tar", ".7z"), "; unpack it and give the file inside"),
+    **dict.fromkeys((".csv", ".txt", ".xlsx", ".parquet"), "; `fisherem fit` clusters tables"),
+}
 
 
 def _reader(path: Path) -> Reader:
@@ -45,7 +62,8 @@ def _reader(path: Path) -> Reader:
     if path.suffix.lower() not in READERS:
         if Path(f"{path}.hdr").exists():
             return READERS[".hdr"]
-        raise ValueError(f"{path.name}: the format is recognised by the ending, one of {', '.join(READERS)}")
+        instead = _INSTEAD.get(path.suffix.lower(), "")
+        raise ValueError(f"{path.name}: the format is recognised by the ending, one of {', '.join(READERS)}{instead}")
     return READERS[path.suffix.lower()]
 
 
@@ -60,12 +78,14 @@ def read(
     fill_value: float | None = None,
     mask=None,
 ) -> Cube:
-    """The cube of a file: ENVI (.hdr or its data file), GeoTIFF, MATLAB (.mat, v5 and v7.3) or .npy.
+    """The cube of a file: ENVI (.hdr or its data file), GeoTIFF, MATLAB (.mat, v5 and v7.3), .npy, NetCDF (.nc), HDF5
+    (.h5, .he5; PRISMA's are known) or Zarr (.zarr).
 
     Parameters
     ----------
-    variable : the array of a .mat file, where several could be the cube
-    shape : (rows, columns) of a table of bands x pixels or pixels x bands (.mat, .npy)
+    variable : the array of a file of several, where more than one could be the cube
+    shape : (rows, columns) of a table of bands x pixels or pixels x bands (.mat, .npy), or of an HDF5 array whose sides
+        have no names
     order : the order of the pixels of such a table: "C" along the rows (default for .npy), "F" down the columns (.mat)
     wavelengths, units, fill_value : values that are missing or wrong in the file
     mask : bool (rows x columns), True for the pixels to use, or a file with it (see `read_mask`)

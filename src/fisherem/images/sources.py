@@ -16,14 +16,16 @@ from .georeference import Georeference
 from .lines import ArrayLines, LazyLines, ScaledLines, held_or_lazy
 from .units import UNITS, parse_wavelengths, wavelength_units
 
-__all__ = ["as_cube", "cube_of_labelled", "sides"]
+__all__ = ["WAVELENGTH_NAMES", "as_cube", "cube_of_labelled", "sides"]
 
 # Names of dimensions in the files and packages that we know, in lower case.
-_ROWS = ("y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack", "along_track")
+_ROWS = ("y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack", "along_track",
+         "number_of_lines", "number_of_scans")  # fmt: skip
 _COLUMNS = ("x", "lon", "longitude", "column", "columns", "col", "cols", "sample", "samples", "easting", "crosstrack",
-            "cross_track")  # fmt: skip
-_BANDS = ("band", "bands", "wavelength", "wavelengths", "wl", "lambda", "channel", "channels", "spectral")
-_WAVELENGTHS = ("wavelength", "wavelengths", "wl", "lambda", "fullwavelengths")
+            "cross_track", "pixels_per_line", "number_of_pixels", "ccd_pixels")  # fmt: skip
+_BANDS = ("band", "bands", "wavelength", "wavelengths", "wl", "lambda", "channel", "channels", "spectral",
+          "wavelength_3d", "number_of_bands", "spectral_band")  # fmt: skip
+WAVELENGTH_NAMES = ("wavelength", "wavelengths", "wl", "lambda", "fullwavelengths", "wavelength_3d", "radiance_wl")
 
 
 def as_cube(source: Any, **known) -> Cube:
@@ -85,8 +87,14 @@ def cube_of_labelled(array, **known) -> Cube:
     if held:
         data = array.data.transpose(axes)
     else:
-        chunks = array.chunks[axes[0]] if array.chunks else None
-        data = held_or_lazy(ArrayLines(array, axes, unit=max(chunks) if chunks else 1))
+        stored = array.encoding.get("chunksizes") or array.encoding.get("preferred_chunks")
+        if array.chunks:
+            unit = max(array.chunks[axes[0]])
+        elif isinstance(stored, dict):
+            unit = stored.get(array.dims[axes[0]], 1)
+        else:
+            unit = stored[axes[0]] if stored else 1
+        data = held_or_lazy(ArrayLines(array, axes, unit=int(unit)))
     scale, offset = (float(attributes.get(name, usual)) for name, usual in (("scale_factor", 1), ("add_offset", 0)))
     if offset:
         p = data.shape[2]
@@ -104,7 +112,7 @@ def _bands(array, dim) -> dict[str, Any]:
     along = {str(name).lower(): c for name, c in array.coords.items() if c.dims == (dim,)}
     for name, coordinate in along.items():
         unit = str(coordinate.attrs.get("units", "")).strip().lower()
-        if name not in _WAVELENGTHS and unit not in UNITS:
+        if name not in WAVELENGTH_NAMES and unit not in UNITS:
             continue
         values = np.asarray(coordinate.values)
         try:
@@ -144,8 +152,9 @@ def _place(array, axes) -> Georeference:
     if len(text) == 6:
         c, a, b, f, d, e = map(float, text)
         return Georeference(crs, (a, b, c, d, e, f))
-    down, across = (_even(array.coords.get(array.dims[axis])) for axis in axes[:2])
-    if down is None or across is None:
+    names = [array.dims[axis] for axis in axes[:2]]
+    down, across = (_even(array.coords[name]) if name in array.coords else None for name in names)
+    if down is None or across is None or (crs is None and down == across == (0.0, 1.0)):  # numbers of pixels
         return Georeference(crs)
     (y, dy), (x, dx) = down, across
     return Georeference(crs, (dx, 0.0, x - dx / 2, 0.0, dy, y - dy / 2))
@@ -153,8 +162,6 @@ def _place(array, axes) -> Georeference:
 
 def _even(coordinate) -> tuple[float, float] | None:
     """(first value, step) of evenly spaced coordinates; None otherwise."""
-    if coordinate is None:
-        return None
     values = np.asarray(coordinate.values)
     if values.dtype.kind not in "iuf" or values.ndim != 1 or len(values) < 2:
         return None

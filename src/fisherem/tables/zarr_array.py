@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,21 +13,33 @@ from .contained import check_links
 from .errors import TableError
 from .sources import Source, check_shape, float_type
 
-__all__ = ["ZarrSource", "open_zarr"]
+__all__ = ["ZarrSource", "open_store", "open_zarr"]
+
+# Files that say how arrays are stored, and a codec in them that would execute what a file holds.
+_METADATA = (".zarray", ".zmetadata", "zarr.json")
+_PICKLE = re.compile(r'"(id|name)"\s*:\s*"[^"]*pickle"', re.IGNORECASE)
 
 
 def open_zarr(path: Path) -> ZarrSource:
     """The array in a Zarr store; for a group, an error lists the names of its arrays."""
-    zarr = need_extra("zarr", "reading Zarr", "dask")
-    check_links(path)
-    try:
-        found = zarr.open(str(path.resolve()), mode="r")  # a relative path could look like an address
-    except Exception as error:  # zarr raises exceptions of its own
-        raise TableError(f"{path}: cannot be read as Zarr ({error})") from None
+    found = open_store(path)
     if not hasattr(found, "chunks"):
         names = ", ".join(sorted(name for name, _ in found.arrays())) or "none"
         raise TableError(f"{path}: a Zarr group; open one of its arrays ({names}) with zarr and pass that")
     return ZarrSource(found, path)
+
+
+def open_store(path: Path) -> Any:
+    """The array or group in a Zarr store; a TableError for what is none, leads elsewhere or holds pickled objects."""
+    zarr = need_extra("zarr", "reading Zarr", "dask")
+    check_links(path)
+    for name in path.rglob("*"):
+        if name.name in _METADATA and _PICKLE.search(name.read_text(errors="replace")):
+            raise TableError(f"{path}: {name.relative_to(path)} asks for pickled objects, which are not read")
+    try:
+        return zarr.open(str(path.resolve()), mode="r")  # a relative path could look like an address
+    except Exception as error:  # zarr raises exceptions of its own
+        raise TableError(f"{path}: cannot be read as Zarr ({error})") from None
 
 
 class ZarrSource(Source):
