@@ -7,9 +7,15 @@ from click.testing import CliRunner
 
 from fisherem import FactorMixture, FisherEM, SparseFisherEM, SparseKMeans
 from fisherem.cli import main
+from fisherem.core.data.problem import prepare
 from fisherem.core.engine.multistart import FitError
+from fisherem.core.factors.starts import Candidate, _continued, short_runs
+from fisherem.estimators.fitting import specification
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:constant columns:UserWarning"),
+]
 
 
 @pytest.fixture
@@ -74,3 +80,22 @@ def test_standardising_says_when_variances_overflow(rows, tmp_path, factor, kind
     assert result.exit_code == 2, result.output
     assert ("'v2'" if kind == "csv" else "'x3'") in result.output
     assert "cannot be standardised" in result.output
+
+
+def test_a_column_and_its_negative_that_are_the_groups():
+    """The variances within the groups are rounding, of either sign."""
+    X = np.full((4, 5), [2.5, 1e12, 1e4, 1.7e9, -1e12])
+    X[3, [1, 4]] += [-2.9, 2.9]
+    for order in ([0, 1, 2, 3], [3, 0, 1, 2]):
+        model = SparseFisherEM(2, method="two-step", sparsity=0.6, n_init=2, random_state=0).fit(X[order])
+        np.testing.assert_array_equal(model.predict(X[order]), model.labels_)
+        assert (model.labels_ == model.labels_[order.index(3)]).sum() == 1
+
+
+def test_a_run_that_cannot_be_continued_stands(rows):
+    """The posteriors leave a group without rows: an error of the loop, which must not end the other starts."""
+    spec = specification(FactorMixture(2, 1, structure="MCFA", random_state=0), *rows.shape)
+    problem = spec.family.prepared(prepare(rows, ridge=0.1))
+    (fit,), _ = short_runs(problem, spec, [Candidate((rows[:, 0] > 3).astype(int), 0)])
+    fit.states = problem.start_states(np.zeros(40, int), 2)
+    assert _continued(problem, spec, fit) is fit

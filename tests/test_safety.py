@@ -198,7 +198,7 @@ def test_weights(frame):
         ({"ridge": -1}, "ridge"),
         ({"ridge": "big"}, "'auto' or a number at least 0"),
         ({"model": "Auto"}, "also take 'auto'"),
-        ({"variance_floor": 0}, "variance_floor"),
+        ({"variance_floor": 9e-10}, "variance_floor must be a number at least 1e-09; got 9e-10"),
         ({"n_axes": 0}, "n_axes"),
         ({"n_jobs": "all"}, "n_jobs"),
         ({"scale_penalty": 1}, "scale_penalty"),

@@ -109,7 +109,7 @@ def judge(case: Case, limit: float = TIME_LIMIT) -> Verdict:
             warnings.simplefilter("ignore")
             case.check(result)
     except Exception:
-        return Verdict(Outcome.WRONG, traceback.format_exc(limit=-2))
+        return Verdict(Outcome.WRONG, traceback.format_exc(limit=-4))
     return Verdict(Outcome.OK)
 
 

@@ -208,6 +208,19 @@ def test_a_column_that_is_the_label_has_a_finite_gain():
     assert not np.isposinf(selector.alone).any()
 
 
+def test_losses_where_nothing_is_left_within_the_groups():
+    """The groups' means explain a column and its negative up to rounding, and a bit more: variances below 0."""
+    total = np.array([[1.0, -1.0, 0.5], [-1.0, 1.0, -0.5], [0.5, -0.5, 1.0]])
+    H = np.array([[1 + 2e-16, 0.0], [-1 - 2e-16, 0.0], [0.5, 0.0]])
+    groups = Partition(DenseScatter(total, 0.1), H, np.array([3.0, 1.0]), np.zeros(3, bool), np.zeros(3))
+    selector = Selector(groups, np.eye(2))
+    for support in ([0, 1], [0, 2], [0, 1, 2]):
+        selector.reset(support)
+        assert np.isfinite(selector.losses()).all()
+    selector.reset([0, 1])
+    assert (selector.losses() < selector.alone[0]).all()  # each column has the other in its place
+
+
 def test_weights_are_repetitions():
     for seed in range(5):
         Y, labels = table(seed, n=100, K=3)

@@ -64,7 +64,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
         hundred times as much on large data (four million values and more).
     variance_floor : float, default=1e-4
         The least noise of a variable, as a share of its variance (of the mean variance for a spherical noise): the
-        likelihood is unbounded where a noise variance tends to 0.
+        likelihood is unbounded where a noise variance tends to 0. At least 1e-9.
     random_state : int, RandomState or None
         The seed of the starts.
     n_jobs : int or None

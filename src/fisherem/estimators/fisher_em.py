@@ -83,7 +83,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         Ledoit-Wolf shrinkage of the covariance within the groups of the start. With means="full" it is
         0.001 for n > 6p and grows to 1 towards n = p.
     variance_floor : float, default=1e-4
-        The least variance of a group in any direction, as a share of the mean variance.
+        The least variance of a group in any direction, as a share of the mean variance; at least 1e-9.
     random_state : int, RandomState or None
         The seed of the starts.
     n_jobs : int or None
@@ -263,7 +263,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             One of the twelve models.
         **parameters
             What the paper leaves open: `init` ("random"), `n_init` (1), `ridge` (0; a singular covariance needs one),
-            `variance_floor` (1e-12), `stopping`, `max_iter`, `tol`, `random_state`, `n_jobs` and `memory`.
+            `variance_floor` (1e-9), `stopping`, `max_iter`, `tol`, `random_state`, `n_jobs` and `memory`.
 
         Returns
         -------

@@ -46,6 +46,9 @@ __all__ = [
 
 POWER = "power"
 TRANSFORMATIONS = (RAW, POWER)
+# Squared distances are differences of squares, whose rounding is about 1e-16 mean variances per variable: divided by a
+# smaller variance than this, it would decide the densities.
+LEAST_FLOOR = 1e-9
 # How often exponents and groups are estimated in turn; on ten tables they converged after two to four rounds.
 _ROUNDS = 5
 # Rows that exponents are estimated on: their error is then far below the spacing of the candidate exponents.
@@ -64,7 +67,7 @@ def check_run_parameters(estimator) -> None:
     check_number("n_init", estimator.n_init, integer=True, least=1, most=MOST_REPEATS)
     check_number("max_iter", estimator.max_iter, integer=True, least=1)
     check_number("tol", estimator.tol, least=0)
-    check_number("variance_floor", estimator.variance_floor, above=0)
+    check_number("variance_floor", estimator.variance_floor, least=LEAST_FLOOR)
     if estimator.n_jobs is not None:
         check_number("n_jobs", estimator.n_jobs, integer=True)
     parse_memory(estimator.memory)

@@ -18,7 +18,7 @@ _SAID_SPARSE: dict[str, Any] = {"axis_weights": "equal"}
 # What it leaves open or names more than one value of, with the value that is used if none is given. The paper has no
 # floor for variances; this one only keeps logarithms finite.
 _OPEN: dict[str, Any] = {
-    "init": "random", "n_init": 1, "ridge": 0.0, "variance_floor": 1e-12, "stopping": "aitken-alone",
+    "init": "random", "n_init": 1, "ridge": 0.0, "variance_floor": 1e-9, "stopping": "aitken-alone",
     "max_iter": 200, "tol": 1e-4, "random_state": None, "n_jobs": None, "memory": "1GB",
 }  # fmt: skip
 _OPEN_SPARSE: dict[str, Any] = {

@@ -121,6 +121,7 @@ class Selector:
         chosen = np.array(self.support, int)
         total = self.partition.block(chosen)
         within = total - self.between[chosen] @ self.between[chosen].T
+        within[np.diag_indices(len(chosen))] = self.within[chosen]  # not below rounding
         return self.partition.n / 2 * (_log_own(total) - _log_own(within))
 
     def run(self, start: list[int] | None = None) -> np.ndarray:
@@ -157,8 +158,10 @@ def _log_own(matrix: np.ndarray) -> np.ndarray:
     """log of the variance of each variable given all the others: the inverse of the inverse's diagonal."""
     variances = np.maximum(np.diagonal(matrix), np.finfo(float).tiny)
     scale = 1 / np.sqrt(variances)  # so that units do not matter
-    inverse = np.linalg.inv(matrix * scale[:, None] * scale + _ROUNDING * np.eye(len(matrix)))
-    return np.log(variances) - np.log(np.maximum(np.diagonal(inverse), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(matrix * scale[:, None] * scale)
+    # by its eigenvalues, because rounding may leave a matrix of combinations of variables indefinite or singular
+    inverse = vectors**2 @ (1 / (np.maximum(values, 0) + _ROUNDING))
+    return np.log(variances) - np.log(inverse)
 
 
 def select(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:

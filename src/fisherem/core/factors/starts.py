@@ -202,8 +202,11 @@ def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict
     short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
     fits = []
     for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
-        fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
-        records.append(fits[-1].record())
+        try:
+            fits.append(run(problem, problem.states_of(best, "posteriors"), family, short))
+            records.append(fits[-1].record())
+        except NUMERICAL_ERRORS as error:
+            records.append(failed_record(error))
     return _better(problem, spec, best, fits, records)
 
 
@@ -240,8 +243,11 @@ def _distinct(fits: list[Fit]) -> list[Fit]:
 
 
 def _continued(problem: Problem, spec: Specification, fit: Fit) -> Fit:
-    """Continue a run from its own parameters."""
+    """Continue a run from its own parameters; the run itself if that ends in a numerical error."""
     family = spec.family.continuing(fit.solution)  # type: ignore[attr-defined]
-    longer = run(problem, problem.states_of(fit, "posteriors"), family, spec.settings)
+    try:
+        longer = run(problem, problem.states_of(fit, "posteriors"), family, spec.settings)
+    except NUMERICAL_ERRORS:
+        return fit
     longer.history = joined(fit.history, longer.history)
     return longer
