@@ -12,11 +12,12 @@ import pandas as pd
 
 from .._utils.wording import group_name, ranges
 from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from ..plots.places import MapPlace
 from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
 from .colours import colour_bands, colour_view
 from .cube import Cube
-from .georeference import pixel_size
+from .georeference import crs_name, pixel_size
 from .normalising import Normalisation
 from .sample_stability import PixelStability
 from .spreading import Exchange
@@ -94,7 +95,9 @@ class Segmentation:
         names = [f"band {b + 1}" for b in bands]
         if self.wavelengths is not None:
             names = [f"{self.wavelengths[b]:.4g} {self.cube.units}".strip() for b in bands]
-        return ColourViewDisplay(colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit)
+        return ColourViewDisplay(
+            colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit, self.place
+        )
 
     @property
     def group_names(self) -> list[str]:
@@ -172,9 +175,15 @@ class Segmentation:
         """(size, unit) of a pixel on the ground; None where the file does not say."""
         return pixel_size(self.cube.georeference)
 
+    @property
+    def place(self) -> MapPlace | None:
+        """Where the map lies; None where the file does not say."""
+        own = self.cube.georeference
+        return None if own.transform is None else MapPlace(tuple(own.transform), crs_name(own.crs))
+
     def displays(self) -> dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
         """The pictures as data: labels, colours, uncertainty, spectra."""
-        scale = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True))
+        scale: dict[str, Any] = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True)) | {"place": self.place}
         pictures: dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay] = {
             "labels": LabelMapDisplay.from_labels(
                 self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
@@ -206,10 +215,10 @@ class Segmentation:
     def save(self, folder) -> list[Path]:
         """Write everything to a folder, which is made if needed; returns the paths.
 
-        report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
-        colours.png, uncertainty.png, spectra.png · spectra.csv, bands.csv, truth.csv (with a ground truth) ·
-        cleaning.txt · model.skops, for `fisherem.load` and other scenes · and the files of other entries of
-        the register `fisherem.images.write.WRITERS`
+        report.html · labels.hdr/.img (ENVI classification) · labels.tif with its attribute table, posteriors.tif and
+        uncertainty.tif (cloud-optimised GeoTIFF) · labels.png, colours.png, uncertainty.png, spectra.png ·
+        spectra.csv, bands.csv, truth.csv (with a ground truth) · cleaning.txt · model.skops, for `fisherem.load` and
+        other scenes · and the files of other entries of the register `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,8 @@ class Maps:
     """`labels` and `uncertainty` (rows x columns) as drawn: each of their pixels stands for `factor` x `factor` pixels
     of the image. `scale` is the scale bar's share of the width, and its text. `colours` (rows x columns x 3) is the
     view of the scene, `shown` which of its pixels are, `view` what its colours mean. `other` has the labels of another
-    way to treat the pixels, where they differ much."""
+    way to treat the pixels, where they differ much. `corners` has the coordinates of two corners, `north` the angle of
+    north from upwards, clockwise in degrees; "" and None where the file does not say."""
 
     labels: np.ndarray
     uncertainty: np.ndarray
@@ -41,6 +42,8 @@ class Maps:
     shown: np.ndarray
     view: str
     other: np.ndarray | None = None
+    corners: str = ""
+    north: float | None = None
 
 
 @dataclass
@@ -145,6 +148,7 @@ def build_image(found, *, title=None) -> ImageContent:
             *reduce_colours(found.colours.colours, found.colours.shown),
             clean(str(found.colours).replace(" um", " µm"), 200),
             _other(found, K),
+            *_where(found),
         ),
         spectra=_spectra(found),
         bands=_bands(found),
@@ -169,6 +173,15 @@ def _other(found, K: int) -> np.ndarray | None:
     if choice is None or choice.other is None:
         return None
     return reduce_map(choice.other, np.where(choice.other < 0, np.nan, 0.0), K)[0]
+
+
+def _where(found) -> tuple[str, float | None]:
+    """The coordinates of two corners, and the angle of north from upwards."""
+    place = found.place
+    if place is None:
+        return "", None
+    right, up = place.north
+    return clean(place.corners(found.labels.shape), 200), float(np.degrees(np.arctan2(right, up)))
 
 
 def _known(found) -> Known | None:
