@@ -22,7 +22,8 @@ __all__ = ["FILES", "WRITERS"]
 # The files that the writers of this module can leave in a folder.
 FILES = (
     "labels.hdr", "labels.img", "labels.tif", "labels.tif.aux.xml", "posteriors.tif", "uncertainty.tif", "labels.png",
-    "colours.png", "uncertainty.png", "spectra.png", "other.png", "spectra.csv", "bands.csv", "truth.csv",
+    "colours.png", "uncertainty.png", "spectra.png", "continuum.png", "other.png", "spectra.csv",
+    "bands.csv", "features.csv", "library.csv", "truth.csv",
     "cleaning.txt", "model.skops", "report.html",
 )  # fmt: skip
 
@@ -68,7 +69,11 @@ def _pictures(found, folder: Path) -> list[Path]:
 
 @WRITERS.add("tables")
 def _tables(found, folder: Path) -> list[Path]:
-    tables = {"spectra.csv": found.spectra_table(), "bands.csv": found.bands_table()}
+    tables = {
+        "spectra.csv": found.spectra_table(), "bands.csv": found.bands_table(), "features.csv": found.features_table(),
+    }  # fmt: skip
+    if found.identified is not None:
+        tables["library.csv"] = found.identified.table()
     for name, table in tables.items():
         write_csv(table, folder / name)
     return [folder / name for name in tables]

@@ -231,6 +231,8 @@ class SpectraDisplay(Display):
         What the legend calls the groups.
     label : str
         What the positions are.
+    values : str
+        What the spectra are.
     """
 
     positions: np.ndarray
@@ -238,14 +240,17 @@ class SpectraDisplay(Display):
     selected: np.ndarray
     names: list[str]
     label: str
+    values: str = "mean value"
 
     @classmethod
-    def from_spectra(cls, spectra, selected, wavelengths=None, units="", *, names=None) -> SpectraDisplay:
+    def from_spectra(
+        cls, spectra, selected, wavelengths=None, units="", *, names=None, values="mean value"
+    ) -> SpectraDisplay:
         """Spectra (K x bands) over wavelengths in `units`, or over the bands' numbers if there are none."""
         K, p = spectra.shape
         positions = np.arange(1, p + 1) if wavelengths is None else np.asarray(wavelengths)
         label = "band" if wavelengths is None else f"wavelength ({units})" if units else "wavelength"
-        return cls(positions, spectra, selected, legend_names(names, K), label)
+        return cls(positions, spectra, selected, legend_names(names, K), label, values)
 
     def plot(self, ax=None):
         """A line per group; a grey bar per selected band, as wide as the spacing of the bands."""
@@ -257,8 +262,8 @@ class SpectraDisplay(Display):
         for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra)), strict=True):
             ax.plot(self.positions[order], spectrum[order], color=colour, lw=1.4, label=name)
         ax.set_xlabel(self.label)
-        ax.set_ylabel("mean value")
+        ax.set_ylabel(self.values)
         ax.set_title(f"{int(self.selected.sum())} of {len(self.selected)} bands selected (grey)", fontsize=10)
-        ax.legend(frameon=False)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)  # "best" is slow with many bands
         self.ax_ = ax
         return self
