@@ -80,4 +80,4 @@ def test_images_are_kept(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["segment", "x.npy", "-k", "2", "-o", "out"])
     assert result.exit_code == 0, result.output
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written | {"truth.csv", "other.png"} == set(FILES)
+    assert written | {"truth.csv", "library.csv", "other.png"} == set(FILES)

@@ -28,8 +28,10 @@ def test_a_cube_becomes_maps_bands_and_spectra(tmp_path):
     result = json.loads(run(tmp_path / "scene.npy", "-k", 3, "-o", out, "--json"))
     assert result["n_clusters"] == 3
     assert sorted(p.name for p in out.iterdir()) == [
-        "bands.csv", "cleaning.txt", "colours.png", "labels.hdr", "labels.img", "labels.png", "labels.tif",
-        "model.skops", "report.html", "spectra.csv", "spectra.png", "uncertainty.png", "uncertainty.tif",
+        "bands.csv", "cleaning.txt", "colours.png", "continuum.png", "features.csv", "labels.hdr",
+        "labels.img", "labels.png", "labels.tif",
+        "labels.tif.aux.xml", "model.skops", "posteriors.tif",
+        "report.html", "spectra.csv", "spectra.png", "uncertainty.png", "uncertainty.tif",
     ]  # fmt: skip
     assert 0 < len(result["bands"]) < 60
     shown = run(tmp_path / "scene.npy", "-k", 3, "-o", out)

@@ -9,7 +9,10 @@ from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.estimators.outlying import outside
 from fisherem.images import Cube
+from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
+from fisherem.images.identify import identify
+from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
 from fisherem.policy import variables
 from fisherem.policy.columns import spiked
@@ -348,6 +351,25 @@ def test_a_quarter_of_the_bands_may_be_absent_if_they_are_not_selected():
                 matched(waves, free, listed)
     with pytest.raises(ValueError, match=r"lacks 1 band of the 10 of the model, 1 selected one among them"):
         matched(waves, selected, np.arange(10) == 4)
+
+
+@holds("feature_depth")
+def test_features_are_listed_from_one_per_cent_on():
+    x = np.arange(5.0)
+    assert [f.depth for f in features(x, np.array([1, 1, 0.9895, 1, 1.0]))] == [pytest.approx(0.0105)]
+    assert features(x, np.array([1, 1, 0.9905, 1, 1.0])) == []
+
+
+@holds("library_overlap")
+def test_library_spectra_cover_half_of_the_bands():
+    waves = np.arange(10.0) + 1000
+    for n, fine in ((5, True), (4, False)):
+        library = Library(waves[:n], "nm", ("a",), np.ones((1, n)))
+        if fine:
+            assert identify(np.ones((1, 10)), waves, "nm", library, ["g"]).angles[0, 0] == pytest.approx(0, abs=1e-9)
+        else:
+            with pytest.raises(ValueError, match="no spectrum that covers 50% of the bands"):
+                identify(np.ones((1, 10)), waves, "nm", library, ["g"])
 
 
 def test_every_threshold_is_held():

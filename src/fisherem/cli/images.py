@@ -104,6 +104,9 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--stability", type=click.IntRange(2), metavar="N",
               help="Refit to N random halves of a sample of 2,000 pixels and report how often groups and bands are "
               "found again; 20 is a good start.")  # fmt: skip
+@click.option("--library", type=click.Path(path_type=Path), metavar="FILE",
+              help="Spectral library (.csv with a column of wavelengths and a column per spectrum, or ENVI .sli): the "
+              "nearest spectra of each group.")  # fmt: skip
 @click.option("--names", type=Parsed("A,B,...", _names, "names separated by commas"),
               help="Names of the groups, for maps, tables, the page and the model.")  # fmt: skip
 @click.option("--apply", "model_file", metavar="MODEL", type=click.Path(path_type=Path),
@@ -130,6 +133,7 @@ def segment(
     from .._utils.atomic import output_folder
     from ..images import read, read_truth
     from ..images import segment as run
+    from ..images.library import as_library
     from ..images.write import FILES
 
     quiet_warnings()
@@ -138,6 +142,8 @@ def segment(
     scene = None if model_file is None else _scene_model(model_file)
     options |= {"normalise": "auto" if normalise is None else normalise, "random_state": seed}
     cube = read(image, variable=variable, shape=shape)
+    if options["library"] is not None:  # read first, as the classes
+        options["library"] = as_library(options["library"], cube)
     if truth is not None:  # read first, so that an image of the wrong size fails before the fit
         options["truth"] = read_truth(truth, cube.shape[:2], variable=truth_variable)
     _check_number_of_names(names, clusters if scene is None else scene.n_clusters)
@@ -145,7 +151,7 @@ def segment(
         if scene is None:
             found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
         else:
-            given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep")}
+            given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep", "library")}
             found = scene.predict(cube, tolerance=tolerance, resample=resample, **given)
         found = found if names is None else found.named(names)
         found.save(new)
@@ -209,7 +215,7 @@ def _result(found) -> dict[str, Any]:
     """The result as JSON-compatible values."""
     import numpy as np
 
-    known, sure = found.comparison, found.stability
+    known, sure, named = found.comparison, found.stability, found.identified
     return {
         **verdict_record(found.search),
         "n_clusters": int(found.n_clusters),
@@ -219,6 +225,9 @@ def _result(found) -> dict[str, Any]:
         "normalisation": None if found.normalisation is None else str(found.normalisation),
         "notes": list(found.notes),
         "colours": str(found.colours),
+        "features": found.features_table().to_dict("records"),
+        "library": None if named is None else named.table().replace({np.nan: None}).to_dict("records"),
+        "identified": [] if named is None else named.lines(),
         "truth": None if known is None else {
             "accuracy": known.accuracy, "ari": known.rand, "n_labelled": known.n_labelled,
             "n_compared": known.n_compared, "classes": known.names, "table": known.table.tolist(), "text": str(known),
@@ -241,6 +250,8 @@ def _say(result: dict[str, Any], output: Path) -> None:
     for text in (*result["notes"], result["normalisation"], result["truth"] and result["truth"]["text"]):
         if text:
             click.echo(text)
+    for text in result["identified"]:
+        click.echo(text)
     if sure := result["stability"]:
         click.echo(
             f"{sure['n_pixels']:,} sampled pixels were assigned to their group again in {sure['pixels']:.0%} of "

@@ -4,6 +4,7 @@
     as_cube(array)      an array, DataArray, SpyFile, ...      -> Cube
     clean(cube)         a Cube                                 -> Cleaned: n pixels x p bands, and what was left out
     read_truth(path)    a file of known classes                -> Truth: classes (rows x columns), to compare a map with
+    read_library(path)  a table of spectra (.csv, .sli)        -> Library, to name the groups with
     segment(cube, K)    a Cube, array or path                  -> Segmentation: labels (rows x columns), posteriors
                                                                   (rows x columns x K), support (bands), mean spectra
                                                                   (K x bands); `save` writes maps, tables and a page
@@ -17,6 +18,7 @@ from .clean import clean
 from .cleaning_report import CleaningReport
 from .cube import Cube
 from .georeference import Georeference
+from .library import Library, read_library
 from .read import read, read_mask
 from .scene_model import SceneModel
 from .segment import segment
@@ -25,6 +27,6 @@ from .sources import as_cube
 from .truth import Comparison, Truth, read_truth
 
 __all__ = [
-    "CleaningReport", "Comparison", "Cube", "Georeference", "SceneModel", "Segmentation", "Truth", "as_cube", "clean",
-    "read", "read_mask", "read_truth", "segment",
+    "CleaningReport", "Comparison", "Cube", "Georeference", "Library", "SceneModel", "Segmentation", "Truth", "as_cube",
+    "clean", "read", "read_library", "read_mask", "read_truth", "segment",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from .layout import DATA_TYPES, INTERLEAVES, check_layout, other_sizes
 from .lines import LazyLines, ScaledLines, held_or_lazy
 from .units import wavelength_units
 
-__all__ = ["read_envi"]
+__all__ = ["read_envi", "read_header"]
 
 # Where the data of scene.hdr may be, besides scene itself.
 DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sli")
@@ -23,7 +23,7 @@ DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sl
 
 def read_envi(path: Path) -> Cube:
     """The cube of an ENVI file, named by its header or its data; the data stay on disk."""
-    header_path, header = _header(path)
+    header_path, header = read_header(path)
     sizes = {name: _whole(header, name, header_path) for name in ("lines", "samples", "bands")}
     if min(sizes.values()) < 1:
         raise ValueError(f"{header_path.name}: lines, samples and bands must be at least 1; got {sizes}")
@@ -71,7 +71,8 @@ def _check_size(path: Path, offset: int, sizes: dict[str, int], dtype: np.dtype)
     )
 
 
-def _header(path: Path) -> tuple[Path, dict]:
+def read_header(path: Path) -> tuple[Path, dict]:
+    """(path, fields) of the header of an ENVI file that is named by its header or its data."""
     envi = need_extra("spectral.io.envi", "reading ENVI files", "images")
     header_path = path if path.suffix.lower() == ".hdr" else path.with_suffix(".hdr")
     if not header_path.exists() and Path(f"{path}.hdr").exists():

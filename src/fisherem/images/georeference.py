@@ -12,7 +12,7 @@ import numpy as np
 from .._utils.extras import need_extra
 from .contained import check_crs
 
-__all__ = ["Georeference", "envi_georeference", "known_crs", "pixel_size"]
+__all__ = ["Georeference", "crs_name", "envi_georeference", "known_crs", "pixel_size"]
 
 # Datums of ENVI's map info -> EPSG codes of UTM zone 0 in the north and in the south, the zones that exist, and the
 # code of longitude and latitude.
@@ -151,3 +151,16 @@ def pixel_size(place: Georeference) -> tuple[float | None, str]:
     if system.is_geographic:
         return width, "degrees"
     return width * system.linear_units_factor[1], "m"
+
+
+def crs_name(text: str | None) -> str:
+    """What people call a coordinate system: "WGS 84 / UTM zone 33N (EPSG:32633)"; "" if it is not known."""
+    try:
+        system = known_crs(text)
+    except ImportError:  # without rasterio
+        system = None
+    if system is None:
+        return text if text is not None and re.fullmatch(r"\w+:\d+", text) else ""
+    name = re.search(r'"([^"]*)"', system.to_wkt())
+    code = system.to_epsg()
+    return f"{name[1] if name else ''}{'' if code is None else f' (EPSG:{code})'}".strip()

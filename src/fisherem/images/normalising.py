@@ -152,10 +152,10 @@ def beyond_chance(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) ->
 
     The idea is that of SigClust (Liu, Hayes, Nobel & Marron 2008).
     """
-    Z = coordinates(Z)
-    if len(Z) > _ROWS:
+    if len(Z) > _ROWS:  # before the rotation, which takes time with many bands
         Z = Z[np.sort(rng.choice(len(Z), _ROWS, replace=False))]
         Z = Z - Z.mean(axis=0)
+    Z = coordinates(Z)
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     factor = vectors * np.sqrt(np.maximum(values, 0))
     draws = [rng.normal(size=Z.shape) @ factor.T for _ in range(_DRAWS)]

@@ -25,6 +25,7 @@ from .colours import check_rgb
 from .cube import Cube
 from .examining import examine
 from .faults import as_keep, find_faults, undeclared_fill
+from .library import as_library
 from .matching import Matched, MatchedPixels, match_bands
 from .read import read, read_mask
 from .segmentation import Segmentation
@@ -77,14 +78,14 @@ class SceneModel:
 
     def predict(
         self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None,
-        keep=(),
+        keep=(), library=None,
     ) -> Segmentation:  # fmt: skip
         """The groups of the pixels of another scene.
 
         Parameters
         ----------
         source : Cube, array (rows x columns x bands) or path of a file that `read` knows
-        mask, truth, rgb, keep : as for `segment`
+        mask, truth, rgb, keep, library : as for `segment`
         tolerance : how far the nearest band may lie from that of the model, in the model's units; by default a quarter
             of the distance to the model's next band
         resample : interpolate between the bands around a wavelength instead of taking the nearest
@@ -94,6 +95,7 @@ class SceneModel:
         cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
         known = None if truth is None else as_truth(truth, cube.shape[:2])
         rgb = check_rgb(rgb, cube.shape[2])
+        spectra = as_library(library, cube)
         report = CleaningReport(n_pixels=cube.shape[0] * cube.shape[1], n_bands=cube.shape[2])
         use = self._usable(cube, mask, report)
         kept = as_keep(keep)
@@ -112,8 +114,9 @@ class SceneModel:
         with one_thread_each():
             rows, use = self._rows(cube, matched, use, report, "fill" not in kept)
             posteriors = self._posteriors(rows, use)
-            spectra = _mean_spectra(rows, posteriors)
-        return self._on_the_map(cube, matched, use, posteriors, spectra, report, known, rgb)
+            means = _mean_spectra(rows, posteriors)
+        found = self._on_the_map(cube, matched, use, posteriors, means, report, known, rgb)
+        return found if spectra is None else found.identify(spectra)
 
     def _usable(self, cube: Cube, mask, report: CleaningReport) -> np.ndarray:
         """The pixels that are not masked (bool, rows x columns)."""

@@ -23,6 +23,7 @@ from .colours import check_rgb
 from .cube import Cube
 from .faults import as_keep
 from .grouping import Grouped, least_pixels, spread_bands, without_small_groups
+from .library import as_library
 from .normalising import Rule, chosen, other_labels
 from .read import read
 from .sample_stability import PixelStability, pixel_stability
@@ -66,6 +67,7 @@ def segment(
     truth=None,
     rgb: Sequence[int] | None = None,
     stability: int | None = None,
+    library=None,
     progress: bool | str = "auto",
     **options,
 ) -> Segmentation:
@@ -106,6 +108,8 @@ def segment(
         wavelengths allow it, else bands spread over the spectrum
     stability : the number of refits to halves of a sample of 2,000 pixels, which count how often groups and bands are
         reproduced (`stability`)
+    library : a spectral library (see `read_library`): the nearest spectra of each group by spectral angle and by the
+        fit of absorption features (`identified`)
     progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
@@ -116,18 +120,20 @@ def segment(
         least_pixels(min_size, 1)  # raises before anything is fitted
     known = None if truth is None else as_truth(truth, cube.shape[:2])
     rgb = check_rgb(rgb, cube.shape[2])
+    spectra = as_library(library, cube)
     # The blocks of rows are processed in threads already. More threads, of BLAS or of k-means on a sample of pixels,
     # make products of this size slower, above all on a busy machine.
     with one_thread_each(), warnings.catch_warnings():
         # bands share a unit, so a band that varies more than the others has more weight on purpose
         warnings.filterwarnings("ignore", LARGE_COLUMNS)
-        return _segment(
+        found = _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
                       "missing": missing, "keep": as_keep(keep)},
             criterion=criterion, progress=progress, shaping=_Shaping(min_size, spread, known, rgb, stability),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
+    return found if spectra is None else found.identify(spectra)
 
 
 @dataclass(frozen=True)

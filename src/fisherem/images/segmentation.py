@@ -12,15 +12,20 @@ import pandas as pd
 
 from .._utils.wording import group_name, ranges
 from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from ..plots.places import MapPlace
 from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
 from .colours import colour_bands, colour_view
+from .continuum import Feature, continuum_removed, features
 from .cube import Cube
-from .georeference import pixel_size
+from .georeference import crs_name, pixel_size
+from .identify import Identified, identify
+from .library import Library, read_library
 from .normalising import Normalisation
 from .sample_stability import PixelStability
 from .spreading import Exchange
 from .truth import Comparison
+from .units import wavelength_units
 from .write import WRITERS
 
 if TYPE_CHECKING:
@@ -41,7 +46,8 @@ class Segmentation:
     of pixels, or None · exchanges, the bands that could replace each selected band · notes about changes to the groups
     and bands after the fit · rgb, the bands of the colour view if they were given · shrunk, whether small groups were
     dissolved · moved, whether bands were exchanged for others that are further apart · bands, the numbers in the cube
-    of the model's columns · scene_model, what other scenes need (`predict`).
+    of the model's columns · scene_model, what other scenes need (`predict`) · identified, the groups against a spectral
+    library, or None.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -63,6 +69,7 @@ class Segmentation:
     moved: bool = field(default=False, repr=False)
     bands: np.ndarray = field(default_factory=lambda: np.zeros(0, int), repr=False)
     scene_model: SceneModel | None = field(default=None, repr=False)
+    identified: Identified | None = field(default=None, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -94,7 +101,9 @@ class Segmentation:
         names = [f"band {b + 1}" for b in bands]
         if self.wavelengths is not None:
             names = [f"{self.wavelengths[b]:.4g} {self.cube.units}".strip() for b in bands]
-        return ColourViewDisplay(colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit)
+        return ColourViewDisplay(
+            colour_view(self.cube, bands, shown), shown, bands, names, natural, size, unit, self.place
+        )
 
     @property
     def group_names(self) -> list[str]:
@@ -110,7 +119,47 @@ class Segmentation:
 
     def named(self, names) -> Segmentation:
         """The same with these names of the groups, which maps, tables, pages and the model file then carry."""
-        return replace(self, scene_model=self._applicable().renamed(names))
+        model = self._applicable().renamed(names)
+        again = None if self.identified is None else replace(self.identified, groups=model.class_names)
+        return replace(self, scene_model=model, identified=again)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """What spectra are drawn over: the wavelengths, or the numbers of the bands from 1."""
+        return (
+            np.arange(1.0, len(self.support) + 1) if self.wavelengths is None else np.asarray(self.wavelengths, float)
+        )
+
+    @cached_property
+    def continuum_removed(self) -> np.ndarray:
+        """The mean spectra (K x bands) divided by their continua, the upper convex hulls; NaN for bands left out."""
+        return np.array([continuum_removed(self.positions, spectrum) for spectrum in self.mean_spectra])
+
+    def features(self) -> list[list[Feature]]:
+        """The absorption features of each group's mean spectrum, deepest first."""
+        return [features(self.positions, spectrum) for spectrum in self.continuum_removed]
+
+    def features_table(self) -> pd.DataFrame:
+        """One row per absorption feature of a group, deepest first: position and depth of its lowest point, the
+        wavelengths between which it lies, and the selected bands (numbers from 1) among them."""
+        rows = []
+        for name, own in zip(self.group_names, self.features(), strict=True):
+            for feature in own:
+                inside = self.support & (self.positions >= feature.left) & (self.positions <= feature.right)
+                rows.append((name, feature.position, feature.depth, feature.left, feature.right,
+                             _numbers(tuple(np.flatnonzero(inside)))))  # fmt: skip
+        return pd.DataFrame(rows, columns=["group", "position", "depth", "from", "to", "selected_bands"])
+
+    def identify(self, library) -> Segmentation:
+        """The same with the nearest spectra of a library (a `Library`, or a .csv or .sli file; see `read_library`) for
+        each group, by spectral angle and by the fit of absorption features: `identified.table()`."""
+        known = library if isinstance(library, Library) else read_library(library)
+        found = identify(self.mean_spectra, self.wavelengths, self._units, known, self.group_names)
+        return replace(self, identified=found)
+
+    @property
+    def _units(self) -> str:
+        return "" if self.wavelengths is None else wavelength_units(self.cube.units, self.wavelengths)
 
     def predict(
         self,
@@ -122,11 +171,13 @@ class Segmentation:
         resample: bool = False,
         rgb=None,
         keep=(),
+        library=None,
     ) -> Segmentation:
         """The groups of the pixels of another scene, cleaned and normalised as this one: see `SceneModel.predict`."""
         return self._applicable().predict(
-            source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb, keep=keep
-        )
+            source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb, keep=keep,
+            library=library,
+        )  # fmt: skip
 
     def spectra_table(self) -> pd.DataFrame:
         """One row per band: number (from 1), name, wavelength, whether it is selected, the groups' means."""
@@ -172,9 +223,15 @@ class Segmentation:
         """(size, unit) of a pixel on the ground; None where the file does not say."""
         return pixel_size(self.cube.georeference)
 
+    @property
+    def place(self) -> MapPlace | None:
+        """Where the map lies; None where the file does not say."""
+        own = self.cube.georeference
+        return None if own.transform is None else MapPlace(tuple(own.transform), crs_name(own.crs))
+
     def displays(self) -> dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay]:
-        """The pictures as data: labels, colours, uncertainty, spectra."""
-        scale = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True))
+        """The pictures as data: labels, colours, uncertainty, spectra, continuum."""
+        scale: dict[str, Any] = dict(zip(("pixel_size", "unit"), self.pixel_size, strict=True)) | {"place": self.place}
         pictures: dict[str, ColourViewDisplay | LabelMapDisplay | UncertaintyDisplay | SpectraDisplay] = {
             "labels": LabelMapDisplay.from_labels(
                 self.labels, names=self.group_names, n_clusters=self.n_clusters, **scale
@@ -185,6 +242,12 @@ class Segmentation:
                 self.mean_spectra, self.support, self.wavelengths, self.cube.units, names=self.group_names
             ),
         }
+        removed = self.continuum_removed
+        if np.isfinite(removed).any():
+            pictures["continuum"] = SpectraDisplay.from_spectra(
+                removed, self.support, self.wavelengths, self.cube.units, names=self.group_names,
+                values="mean value / continuum",
+            )  # fmt: skip
         if self.normalisation is not None and self.normalisation.other is not None:
             pictures["other"] = LabelMapDisplay.from_labels(
                 self.normalisation.other, names=self.group_names, n_clusters=self.n_clusters, **scale
@@ -206,10 +269,11 @@ class Segmentation:
     def save(self, folder) -> list[Path]:
         """Write everything to a folder, which is made if needed; returns the paths.
 
-        report.html · labels.hdr/.img (ENVI classification) · labels.tif, uncertainty.tif (GeoTIFF) · labels.png,
-        colours.png, uncertainty.png, spectra.png · spectra.csv, bands.csv, truth.csv (with a ground truth) ·
-        cleaning.txt · model.skops, for `fisherem.load` and other scenes · and the files of other entries of
-        the register `fisherem.images.write.WRITERS`
+        report.html · labels.hdr/.img (ENVI classification) · labels.tif with its attribute table, posteriors.tif and
+        uncertainty.tif (cloud-optimised GeoTIFF) · labels.png, colours.png, uncertainty.png, spectra.png,
+        continuum.png · spectra.csv, bands.csv, features.csv, library.csv and truth.csv (if asked for) · cleaning.txt ·
+        model.skops, for `fisherem.load` and other scenes · and the files of other entries of the register
+        `fisherem.images.write.WRITERS`
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

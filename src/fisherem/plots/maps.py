@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .places import MapPlace
 from .style import PALETTE, Display, legend_names, new_axes
 
 __all__ = ["ColourViewDisplay", "LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
@@ -46,9 +47,33 @@ def _map_axes(ax, shape, display):
     ax.set_xticks([])
     ax.set_yticks([])
     share, text = scale_bar(shape[1], display.pixel_size, display.unit)
-    ax.plot([0, share], [-0.03, -0.03], transform=ax.transAxes, color="black", lw=3, clip_on=False)
-    ax.text(0, -0.045, text, transform=ax.transAxes, va="top", fontsize=9)
+    ax.plot([0, share], [0, 0], transform=_below(ax, 0, -9), color="black", lw=3, clip_on=False)
+    ax.text(0, 0, text, transform=_below(ax, 0, -13), va="top", fontsize=9)
+    if display.place is not None:
+        _draw_place(ax, shape, display.place)
     return ax
+
+
+def _below(ax, right: float, up: float):
+    """Coordinates of the axes (0 to 1), moved by points: what is drawn below a map does not depend on its height."""
+    from matplotlib.transforms import offset_copy
+
+    return offset_copy(ax.transAxes, ax.figure, x=right, y=up, units="points")
+
+
+def _draw_place(ax, shape, place: MapPlace) -> None:
+    """Coordinates along the upper and the left edge, those of the corners below a turned map, and an arrow to north."""
+    right, up = place.north
+    ax.annotate(
+        "N", (0.97, 0), xycoords=_below(ax, 0, -24 - 11 * up), xytext=(22 * right, 22 * up), textcoords="offset points",
+        ha="center", va="center", fontsize=9, annotation_clip=False, arrowprops={"arrowstyle": "<|-", "color": "black"},
+    )  # fmt: skip
+    columns, rows = place.ticks(shape)
+    ax.xaxis.tick_top()
+    ax.set_xticks([at for at, _ in columns], [text for _, text in columns], fontsize=7)
+    ax.set_yticks([at for at, _ in rows], [text for _, text in rows], fontsize=7, rotation=90, va="center")
+    said = place.corners(shape) if place.turned else place.system
+    ax.text(0, 0, said, transform=_below(ax, 0, -28), va="top", fontsize=7)
 
 
 @dataclass(repr=False)
@@ -71,6 +96,8 @@ class ColourViewDisplay(Display):
         The size of a pixel in `unit`; None for a scale in pixels.
     unit : str
         The unit of `pixel_size`.
+    place : MapPlace or None
+        Coordinates and the direction of north.
     """
 
     colours: np.ndarray
@@ -80,6 +107,7 @@ class ColourViewDisplay(Display):
     natural: bool
     pixel_size: float | None = None
     unit: str = ""
+    place: MapPlace | None = None
 
     def __str__(self) -> str:
         """ "natural colours: red is 0.65 um, ..."."""
@@ -115,6 +143,8 @@ class LabelMapDisplay(Display):
         The size of a pixel in `unit`; None for a scale in pixels.
     unit : str
         The unit of `pixel_size`.
+    place : MapPlace or None
+        Coordinates and the direction of north.
     """
 
     labels: np.ndarray
@@ -123,13 +153,17 @@ class LabelMapDisplay(Display):
     shares: np.ndarray
     pixel_size: float | None = None
     unit: str = ""
+    place: MapPlace | None = None
 
     @classmethod
-    def from_labels(cls, labels, *, names=None, n_clusters=None, pixel_size=None, unit="") -> LabelMapDisplay:
+    def from_labels(
+        cls, labels, *, names=None, n_clusters=None, pixel_size=None, unit="", place=None
+    ) -> LabelMapDisplay:
         """A map of labels (rows x columns, from 0, -1 where masked); names are "group 1", ... unless given."""
         K = int(labels.max()) + 1 if n_clusters is None else n_clusters
         counts = np.bincount(labels[labels >= 0], minlength=K)
-        return cls(labels, legend_names(names, K), class_colours(K), counts / max(1, counts.sum()), pixel_size, unit)
+        shares = counts / max(1, counts.sum())
+        return cls(labels, legend_names(names, K), class_colours(K), shares, pixel_size, unit, place)
 
     def image(self) -> np.ndarray:
         """rows x columns x 3; masked pixels are grey."""
@@ -156,17 +190,18 @@ class LabelMapDisplay(Display):
 class UncertaintyDisplay(Display):
     """A map of the uncertainty: `values` (rows x columns) are 1 - the largest posterior, NaN where masked.
 
-    `pixel_size` and `unit` are as in `LabelMapDisplay`.
+    `pixel_size`, `unit` and `place` are as in `LabelMapDisplay`.
     """
 
     values: np.ndarray
     pixel_size: float | None = None
     unit: str = ""
+    place: MapPlace | None = None
 
     @classmethod
-    def from_posteriors(cls, posteriors, *, pixel_size=None, unit="") -> UncertaintyDisplay:
+    def from_posteriors(cls, posteriors, *, pixel_size=None, unit="", place=None) -> UncertaintyDisplay:
         """A map of posteriors (rows x columns x K, NaN where masked)."""
-        return cls(1 - posteriors.max(axis=2), pixel_size, unit)
+        return cls(1 - posteriors.max(axis=2), pixel_size, unit, place)
 
     def plot(self, ax=None):
         """The map with its colour scale from 0 to 1 - 1/2, beyond which no group holds the majority."""
@@ -196,6 +231,8 @@ class SpectraDisplay(Display):
         What the legend calls the groups.
     label : str
         What the positions are.
+    values : str
+        What the spectra are.
     """
 
     positions: np.ndarray
@@ -203,14 +240,17 @@ class SpectraDisplay(Display):
     selected: np.ndarray
     names: list[str]
     label: str
+    values: str = "mean value"
 
     @classmethod
-    def from_spectra(cls, spectra, selected, wavelengths=None, units="", *, names=None) -> SpectraDisplay:
+    def from_spectra(
+        cls, spectra, selected, wavelengths=None, units="", *, names=None, values="mean value"
+    ) -> SpectraDisplay:
         """Spectra (K x bands) over wavelengths in `units`, or over the bands' numbers if there are none."""
         K, p = spectra.shape
         positions = np.arange(1, p + 1) if wavelengths is None else np.asarray(wavelengths)
         label = "band" if wavelengths is None else f"wavelength ({units})" if units else "wavelength"
-        return cls(positions, spectra, selected, legend_names(names, K), label)
+        return cls(positions, spectra, selected, legend_names(names, K), label, values)
 
     def plot(self, ax=None):
         """A line per group; a grey bar per selected band, as wide as the spacing of the bands."""
@@ -222,8 +262,8 @@ class SpectraDisplay(Display):
         for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra)), strict=True):
             ax.plot(self.positions[order], spectrum[order], color=colour, lw=1.4, label=name)
         ax.set_xlabel(self.label)
-        ax.set_ylabel("mean value")
+        ax.set_ylabel(self.values)
         ax.set_title(f"{int(self.selected.sum())} of {len(self.selected)} bands selected (grey)", fontsize=10)
-        ax.legend(frameon=False)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)  # "best" is slow with many bands
         self.ax_ = ax
         return self

@@ -51,8 +51,9 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
     shown = support if explicable else support[:0]
     coefficients, share = _fisher_shares(partition, shown)
     redundant = (role == "redundant") & explicable
+    deviations = np.sqrt(np.maximum(partition.scatter.variances()[shown], 0))
     explained = [
-        _named(coefficients[:, j], partition, shown, names) if redundant[j] else "" for j in range(partition.p)
+        _named(coefficients[:, j], deviations, shown, names) if redundant[j] else "" for j in range(partition.p)
     ]
     return pd.DataFrame(
         {
@@ -104,8 +105,8 @@ def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarra
     return coefficients, gained / max(value, np.finfo(float).tiny)
 
 
-def _named(coefficients: np.ndarray, partition: Partition, support: np.ndarray, names: list[str]) -> str:
+def _named(coefficients: np.ndarray, deviations: np.ndarray, support: np.ndarray, names: list[str]) -> str:
     """The selected variables that contribute most to a regression on S, by the size of their standardised terms."""
-    size = np.abs(coefficients) * np.sqrt(np.maximum(partition.scatter.variances()[support], 0))
+    size = np.abs(coefficients) * deviations
     order = np.argsort(-size, kind="stable")[:_MOST_NAMED]
     return ", ".join(names[support[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)

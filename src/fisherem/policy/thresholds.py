@@ -110,6 +110,11 @@ class Thresholds:
     # Bands that are not selected may be missing in another scene, up to this share of the model's: the norm of a pixel
     # is then that of the others.
     bands_absent: float = 0.25
+    # Absorption features are listed from this depth on: reflectances are calibrated to about 1% at best. On five demo
+    # scenes, where the noise of a pixel is 1.5%, every feature that is this deep is one of the model's minerals or gas.
+    feature_depth: float = 0.01
+    # A library spectrum is compared if it covers this share of the bands: with less, the angle is that of other bands.
+    library_overlap: float = 0.5
 
 
 THRESHOLDS = Thresholds()

@@ -31,7 +31,8 @@ class Maps:
     """`labels` and `uncertainty` (rows x columns) as drawn: each of their pixels stands for `factor` x `factor` pixels
     of the image. `scale` is the scale bar's share of the width, and its text. `colours` (rows x columns x 3) is the
     view of the scene, `shown` which of its pixels are, `view` what its colours mean. `other` has the labels of another
-    way to treat the pixels, where they differ much."""
+    way to treat the pixels, where they differ much. `corners` has the coordinates of two corners, `north` the angle of
+    north from upwards, clockwise in degrees; "" and None where the file does not say."""
 
     labels: np.ndarray
     uncertainty: np.ndarray
@@ -41,6 +42,8 @@ class Maps:
     shown: np.ndarray
     view: str
     other: np.ndarray | None = None
+    corners: str = ""
+    north: float | None = None
 
 
 @dataclass
@@ -80,7 +83,8 @@ class ImageContent:
 
     `sure` is what came back on other pixels, `exchanged` (how many selected bands a neighbour could replace, how many
     were looked at), `said` what was done to groups and bands after they were found; None or empty where there is
-    nothing to say."""
+    nothing to say. `features` are (group, position, depth, where, selected bands) of absorption features, `identified`
+    (group, way, nearest library spectrum, runner-up)."""
 
     title: str
     created: str
@@ -108,6 +112,8 @@ class ImageContent:
     sure: Any
     exchanged: tuple[int, int] | None
     said: list[str]
+    features: list[tuple[int, float, float, str, str]]
+    identified: list[tuple[int, str, str, str]]
     joins: list[str]
     made_by_selected: bool
     usage: str
@@ -145,6 +151,7 @@ def build_image(found, *, title=None) -> ImageContent:
             *reduce_colours(found.colours.colours, found.colours.shown),
             clean(str(found.colours).replace(" um", " µm"), 200),
             _other(found, K),
+            *_where(found),
         ),
         spectra=_spectra(found),
         bands=_bands(found),
@@ -157,6 +164,8 @@ def build_image(found, *, title=None) -> ImageContent:
         sure=found.stability,
         exchanged=_exchanged(found),
         said=[_sentence(note) for note in found.notes],
+        features=_features(found),
+        identified=_identified(found),
         joins=[] if sure.saturated else [text.replace("per row", "per pixel") for text in joins_of(posteriors)],
         made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
@@ -169,6 +178,15 @@ def _other(found, K: int) -> np.ndarray | None:
     if choice is None or choice.other is None:
         return None
     return reduce_map(choice.other, np.where(choice.other < 0, np.nan, 0.0), K)[0]
+
+
+def _where(found) -> tuple[str, float | None]:
+    """The coordinates of two corners, and the angle of north from upwards."""
+    place = found.place
+    if place is None:
+        return "", None
+    right, up = place.north
+    return clean(place.corners(found.labels.shape), 200), float(np.degrees(np.arctan2(right, up)))
 
 
 def _known(found) -> Known | None:
@@ -184,6 +202,33 @@ def _exchanged(found) -> tuple[int, int] | None:
     if not found.exchanges:
         return None
     return sum(bool(exchange.instead) for exchange in found.exchanges), len(found.exchanges)
+
+
+# Absorption features of a group with a row in the table.
+MAX_FEATURES = 6
+
+
+def _features(found) -> list[tuple[int, float, float, str, str]]:
+    table, names = found.features_table(), found.group_names
+    return [
+        (names.index(row.group), row.position, row.depth, f"{row[4]:.4g}–{row[5]:.4g}", row.selected_bands)
+        for row in table.groupby("group", sort=False).head(MAX_FEATURES).itertuples()
+    ]
+
+
+def _identified(found) -> list[tuple[int, str, str, str]]:
+    if found.identified is None:
+        return []
+
+    def shown(name: str, value: float, unit: str) -> str:
+        return f"{clean(name, 60)} ({value:.3g}{unit})" if name else "–"
+
+    rows = []
+    for row in found.identified.table().itertuples():
+        unit = "°" if row.by == "spectral angle" else ""
+        pair = shown(row.nearest, row.value, unit), shown(row.runner_up, row.runner_up_value, unit)
+        rows.append((found.group_names.index(row.group), row.by, *pair))
+    return rows
 
 
 def _sentence(note: str) -> str:
