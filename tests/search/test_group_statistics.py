@@ -8,6 +8,7 @@ from fisherem.search.group_statistics import (
     alike,
     between_shares,
     f_test,
+    pools,
     q_values,
     rank_p_values,
     separation,
@@ -60,17 +61,30 @@ def test_q_values_are_those_of_scipy():
     assert q_values(np.array([0.04, 0.04])).tolist() == [0.04, 0.04]
 
 
-def test_ranks_count_the_table_and_ties():
+def test_ranks_count_the_table_once_and_ties():
     z = np.array([[2.0, 0.0], [1.0, 0.0], [2.0, -1.0], [3.0, 5.0]])
     assert rank_p_values(z[:, :1]).tolist() == [3 / 4]  # itself, the tie and 3
-    assert rank_p_values(z).tolist() == [4 / 8, 7 / 8]
+    assert rank_p_values(z).tolist() == [4 / 7, 6 / 7]
 
 
-def test_ranks_of_alike_columns_are_uniform_on_the_average():
+@pytest.mark.parametrize("common", [0.0, 1.0], ids=["independent", "dependent"])
+def test_ranks_of_alike_columns_are_uniform(common):
     rng = np.random.default_rng(0)
-    p = [rank_p_values(standardised_draws(rng.chisquare(2, size=(20, 5)) * 10.0 ** np.arange(5))) for _ in range(400)]
-    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.012)
-    assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.03)
+    p = []
+    for _ in range(400):
+        drawn = (1 - common) * rng.chisquare(2, size=(40, 5)) + common * rng.chisquare(2, size=(40, 1))
+        p.append(rank_p_values(standardised_draws(drawn * 10.0 ** np.arange(5))))
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.02)
+    assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.05)
+
+
+def test_columns_are_pooled_with_those_that_are_alike():
+    rng = np.random.default_rng(0)
+    z = np.hstack([rng.normal(size=(300, 3)), 3 * rng.normal(size=(300, 2))])[:, [0, 3, 1, 4, 2]]
+    sizes = np.array([0.1, 0.9, 0.12, 0.8, 0.11])
+    assert sorted(map(list, pools(z, sizes))) == [[0, 2, 4], [1, 3]]
+    assert [list(part) for part in pools(z[:, [0, 2, 4]], sizes[[0, 2, 4]])] == [[0, 1, 2]]
+    assert [list(part) for part in pools(z[:, :0], sizes[:0])] == [[]]
 
 
 def test_failed_draws_are_as_large_as_can_be():

@@ -8,7 +8,16 @@ from scipy.stats import f as f_distribution
 
 from ..policy.thresholds import THRESHOLDS
 
-__all__ = ["alike", "between_shares", "f_test", "q_values", "rank_p_values", "separation", "standardised_draws"]
+__all__ = [
+    "alike",
+    "between_shares",
+    "f_test",
+    "pools",
+    "q_values",
+    "rank_p_values",
+    "separation",
+    "standardised_draws",
+]
 
 # The level at which the draws of several variables are compared.
 _LEVEL = 0.05
@@ -53,8 +62,8 @@ def f_test(shares: np.ndarray, n: int, K: int) -> np.ndarray:
 def standardised_draws(statistics: np.ndarray) -> np.ndarray:
     """Cube roots of statistics (1 + draws x p, the table first) in units of each column's spread.
 
-    The table counts like a draw in mean and spread: only so are ranks among all columns exact. Draws that failed (nan)
-    are as large as can be.
+    The table counts like a draw in mean and spread, so that under the hypothesis all rows are alike. Draws that failed
+    (nan) are as large as can be.
     """
     roots = np.cbrt(statistics)
     spread = np.nanstd(roots, axis=0)
@@ -73,14 +82,30 @@ def alike(z: np.ndarray) -> bool:
     return bool(chi2.sf(dispersion, m - 1) >= THRESHOLDS.alike)
 
 
-def rank_p_values(z: np.ndarray) -> np.ndarray:
-    """The share of all (1 + draws) x m values that are at least as large as the table's, for each column (m).
+def pools(z: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """The columns of draws z (draws x m) in parts that are alike.
 
-    For one column it is (1 + count) / (1 + draws). The table's other columns count as well: if the table is a draw like
-    the others, its values are a random row of the (1 + draws) rows, and a random one of them has a uniform rank.
+    A part that is not is divided where the columns' sizes (m; their mean differences by chance) leave the widest gap:
+    variables that chance groups are made of, and those that they leave alone, have draws of different shapes.
     """
-    ordered = np.sort(z, axis=None)
-    return (ordered.size - np.searchsorted(ordered, z[0], side="left")) / ordered.size
+    parts, waiting = [], [np.argsort(sizes, kind="stable")]
+    while waiting:
+        columns = waiting.pop()
+        if len(columns) < 2 or alike(z[:, columns]):
+            parts.append(np.sort(columns))
+        else:
+            cut = 1 + int(np.argmax(np.diff(sizes[columns])))
+            waiting += [columns[:cut], columns[cut:]]
+    return parts
+
+
+def rank_p_values(z: np.ndarray) -> np.ndarray:
+    """(1 + number of draws as large in any column) / (1 + draws m), for each of the m values of the table, z[0].
+
+    The table's own other columns do not count: with several variables that differ they would be in each other's way.
+    """
+    draws = np.sort(z[1:], axis=None)
+    return (1 + draws.size - np.searchsorted(draws, z[0], side="left")) / (1 + draws.size)
 
 
 def q_values(p: np.ndarray) -> np.ndarray:

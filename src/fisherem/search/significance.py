@@ -17,7 +17,7 @@ from ..rows.threads import n_threads
 from ..tables.checking import MOST_REPEATS, check_flag, check_number, check_path, check_table
 from ..tables.file_table import FileTable
 from .draw_checkpoint import DrawStore
-from .group_statistics import alike, f_test, q_values, rank_p_values, standardised_draws
+from .group_statistics import f_test, pools, q_values, rank_p_values, standardised_draws
 from .one_group_fits import Part, run_draws, statistics
 
 __all__ = ["significance"]
@@ -51,9 +51,9 @@ def significance(
     or that of the F test if this is larger. So it holds if there are no groups, and also if there are groups in which
     the variable has no part.
 
-    Where the draws of all variables of a kind (many values, few values) look alike once each is divided by its spread,
-    the rank is among all of them, and p-values below 1 / (1 + draws) are possible. This is exact on the average over
-    these variables, and for each of them as far as they are alike.
+    Variables of a kind (many values or few, large or small shares by chance) whose draws look alike once each is
+    divided by its spread are ranked among the draws of all of them, and p-values below 1 / (1 + draws) are possible.
+    These are right as far as the variables are alike.
 
     Parameters
     ----------
@@ -205,11 +205,11 @@ def _frame(part: Part, drawn: list[np.ndarray], names) -> pd.DataFrame:
     z = standardised_draws(np.stack([one[0] for one in drawn]))
     few = part.tables.margins.kept
     ranks, pooled = np.empty(p), np.zeros(p, bool)
-    for kind in (few, ~few):
-        together = kind.sum() > 1 and alike(z[1:, kind])
-        pooled[kind] = together
-        for group in [np.flatnonzero(kind)] if together else [[j] for j in np.flatnonzero(kind)]:
-            ranks[group] = rank_p_values(z[:, group])
+    sizes = np.cbrt(np.nanmean([one[1] for one in drawn], axis=0))
+    for kind in map(np.flatnonzero, (few, ~few)):
+        for group in pools(z[1:, kind], sizes[kind]):
+            pooled[kind[group]] = len(group) > 1
+            ranks[kind[group]] = rank_p_values(z[:, kind[group]])
     K = len(np.unique(part.labels)) if part.pair is None else 2
     frame = pd.DataFrame(
         {
