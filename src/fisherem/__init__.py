@@ -16,6 +16,7 @@ _HOME = {
     "PublishedSearch": "search.published",
     "search_as_published": "search.published",
     "Stability": "search.stability",
+    "significance": "search.significance",
     "stability": "search.stability",
     "load": "persistence",
     "save": "persistence",
@@ -50,6 +51,7 @@ __all__ = [
     "report",
     "save",
     "search_as_published",
+    "significance",
     "stability",
 ]
 
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from .search.model_search import ModelSearch
     from .search.published import PublishedSearch, search_as_published
     from .search.select_variables import SelectDiscriminative
+    from .search.significance import significance
     from .search.stability import Stability, stability
 
 

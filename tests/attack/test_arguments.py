@@ -22,6 +22,7 @@ from fisherem import (
     explain,
     load,
     save,
+    significance,
     stability,
 )
 
@@ -86,6 +87,11 @@ QUICK: dict[str, tuple[Any, dict[str, Any]]] = {
     "stability": (
         stability,
         {"estimator": SparseFisherEM(2, sparsity=0.5, n_init=1), "X": X, "n_subsamples": 2, "n_jobs": 1,
+         "random_state": 0, "progress": False},
+    ),
+    "significance": (
+        significance,
+        {"model": SparseFisherEM(2, n_init=1, random_state=0, n_jobs=1).fit(X), "X": X, "draws": 2, "n_jobs": 1,
          "random_state": 0, "progress": False},
     ),
     "load": (load, {"path": "no such file"}),

@@ -225,7 +225,7 @@ def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
 def test_version_help_and_completion():
     assert __version__ in run("--version").output
     out = run("--help").output
-    for command in ("fit", "search", "predict", "compare", "report", "segment", "demo"):
+    for command in ("fit", "search", "predict", "significance", "compare", "report", "segment", "demo"):
         assert command in out
         assert "Usage" in run(command, "--help").output
     for shell in ("bash", "zsh", "fish"):

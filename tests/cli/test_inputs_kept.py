@@ -38,6 +38,7 @@ def contents(folder):
 @pytest.mark.parametrize("words", [
     "predict m.skops d.csv -o d.csv", "predict m.skops d.csv -o m.skops", "predict m.skops d.csv -o soft.csv",
     "predict m.skops soft.csv -o d.csv", "predict m.skops d.csv -o hard.csv", "predict m.skops d.csv -o od/../d.csv",
+    "significance m.skops d.csv -o d.csv",
     "report m.skops d.csv -o d.csv", "report m.skops d.csv -o m.skops", "compare d.csv -k 2 -o d.csv",
     "compare d.csv -k 2 --methods k-means -o hard.csv", "fit od/labels.csv -k 2 -o od --force",
     "search od/labels.csv -k 2,3 -o od --force", "explain od/roles.csv --label-column g -o od --force",

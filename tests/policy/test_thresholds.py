@@ -24,6 +24,7 @@ from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
 from fisherem.policy.starts import same_partition
 from fisherem.policy.thresholds import THRESHOLDS, Thresholds
+from fisherem.search.group_statistics import alike
 
 HELD = {}
 
@@ -207,6 +208,18 @@ def test_a_selection_is_enough_if_its_groups_agree():
 
     assert variables.Selection(labels).tried(Found(52))  # adjusted Rand index 0.803
     assert not variables.Selection(labels).tried(Found(54))  # 0.796
+
+
+@holds("alike")
+def test_columns_are_alike_up_to_one_chance_in_a_hundred():
+    def draws(first):  # 1,000 draws of two columns; of their 2,000 values, 99 are above the 5% point
+        z = np.tile(np.linspace(0, 1, 1000), (2, 1)).T
+        z[:first, 0] = z[: 99 - first, 1] = 2
+        return z
+
+    # the statistic is 2 (first - 49.5)^2 / (1000 * 0.0495 * 0.9505), chi-squared with p-values of 0.018 and 0.00996
+    assert alike(draws(61))
+    assert not alike(draws(62))
 
 
 @holds("outside")

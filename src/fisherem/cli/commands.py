@@ -16,7 +16,7 @@ from .explaining import explain
 from .fitting import fit, search
 from .images import segment
 from .reproduce import reproduce
-from .using import predict, report
+from .using import predict, report, significance
 
 __all__ = ["main"]
 
@@ -60,7 +60,7 @@ def completion(shell):
     click.echo(make(main, {}, "fisherem", "_FISHEREM_COMPLETE").source())
 
 
-for _command in (fit, search, explain, predict, report, compare, segment, reproduce, demo, completion):
+for _command in (fit, search, explain, predict, report, significance, compare, segment, reproduce, demo, completion):
     main.add_command(_command)
 
 

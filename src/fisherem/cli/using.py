@@ -1,4 +1,4 @@
-"""The commands that use a model file: `predict` new rows, write the `report` again."""
+"""The commands that use a model file: `predict` new rows, write the `report` again, test the variables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 import click
 
 from .choices import TableCommand
-from .common import InputError, friendly
+from .common import InputError, StoppedError, friendly, quiet_warnings
 from .data import open_for
 from .folders import check_file
-from .options import json_option, memory_option, quiet_option, table_options
+from .options import SEED, json_option, memory_option, quiet_option, table_options
 
-__all__ = ["predict", "report"]
+__all__ = ["predict", "report", "significance"]
+
+# Variables that the terminal lists.
+_MOST = 12
 
 
 def _of_a_model(default: str, what: str):
@@ -105,3 +108,74 @@ def report(model_file, source, memory, output):
     table, X, estimator = open_for(model, source, memory)
     write(estimator, X, output, ids=table.ids, labels=table.labels, notes=table.notes)
     click.echo(f"report: {output}")
+
+
+@click.command(cls=TableCommand)
+@_of_a_model("significance.csv", "File for the p-values (CSV).")
+@click.option("--draws", type=click.IntRange(1), default=99, show_default=True, help="Number of tables of one group.")
+@click.option("--pairs", is_flag=True, help="Compare every two groups instead of all groups at once.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the tables and of their fits.")
+@click.option("--jobs", type=int, default=None, help="Cores to use (all by default).")
+@click.option("--checkpoint", type=click.Path(path_type=Path),
+              help="File for finished draws (.npz), to resume after an interruption.")  # fmt: skip
+@json_option
+@quiet_option
+@friendly
+def significance(model_file, source, memory, output, draws, pairs, seed, jobs, checkpoint, as_json, quiet):
+    """Test which variables differ between the groups of a MODEL file, fitted to DATA.
+
+    The same fit is made to tables of one group, so that the p-values hold although DATA has made the groups.
+    """
+    from .._utils.atomic import atomic_file
+    from .._utils.spreadsheets import write_csv
+    from ..persistence import load
+    from ..search.significance import significance as run
+
+    quiet_warnings()
+    check_file(output)
+    if checkpoint is not None:
+        _check_checkpoint(checkpoint, output)
+    model = load(model_file)
+    table, _, _ = open_for(model, source, memory)
+    X = table.X if hasattr(model, "feature_names_in_") else table.X.to_numpy()
+    found = _resumable(
+        run, model, X, draws, pairs=pairs, random_state=seed, n_jobs=jobs, checkpoint=checkpoint,
+        progress=False if quiet or as_json else "auto",
+    )  # fmt: skip
+    with atomic_file(output) as file:
+        write_csv(found, file)
+    if as_json:
+        click.echo(json.dumps({"draws": draws, "results": found.to_dict("records"), "file": str(output)}))
+    elif not quiet:
+        _show_significance(found, draws, output)
+
+
+def _resumable(run, *arguments, checkpoint, **keywords):
+    """The result of `run`; Ctrl-C says how to go on."""
+    try:
+        return run(*arguments, checkpoint=checkpoint, **keywords)
+    except KeyboardInterrupt:
+        if checkpoint is None:
+            raise StoppedError("interrupted: nothing was kept (--checkpoint FILE keeps finished draws)") from None
+        raise StoppedError(
+            f"interrupted: finished draws are in {checkpoint}, and the same command goes on from there"
+        ) from None
+
+
+def _check_checkpoint(checkpoint: Path, output: Path) -> None:
+    """Fail before the work if the checkpoint cannot be written, or is an input or the output."""
+    check_file(checkpoint)
+    if checkpoint.resolve() == output.resolve():
+        raise InputError(f"{checkpoint} is both --checkpoint and -o: give two files")
+
+
+def _show_significance(found, draws: int, output: Path) -> None:
+    from .._utils.wording import count, listed
+
+    small = found[found["q"] < 0.05].sort_values("p", kind="stable")
+    rows = [f"{row.variable} {row.q:.2g}" for row in small.itertuples()]
+    if "group" in found:
+        rows = [f"groups {row.group} and {row.other}: {row.variable} {row.q:.2g}" for row in small.itertuples()]
+    tested = count(len(found), "difference" if "group" in found else "variable")
+    said = f"q < 0.05 for {len(small)} of {tested}" + (f": {listed(rows, _MOST, quoted=False)}" if rows else "")
+    click.echo(f"{said}\n{count(draws, 'table')} of one group: {output}")

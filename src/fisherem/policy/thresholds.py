@@ -63,6 +63,11 @@ class Thresholds:
     # A selection is enough if the groups that it makes agree this much (adjusted Rand index) with those it is made for.
     gives_back: float = 0.8
 
+    # P-values of several variables share their one-group draws unless the draws of the variables differ: the shares
+    # above a common 5% point have a dispersion (chi-squared test) with a p-value below this. At 0.01, one table in a
+    # hundred whose variables are alike is not pooled, which costs resolution and no validity.
+    alike: float = 0.01
+
     # -- rows ------------------------------------------------------------------------------------------------------
 
     # A row is outside all groups if a member of its nearest group would be as far away with less than this probability:

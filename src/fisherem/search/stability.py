@@ -22,6 +22,7 @@ from ..estimators.pipelines import last_step, names_of, on_its_rows
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from ..tables.parameters import named_errors
+from .refitting import FAILURES, alone
 from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
@@ -107,11 +108,7 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
     Refits run in parallel, so each uses one thread. This also makes them reproducible: sums over several threads are
     rounded differently, which can change the choice between two nearly equal starts.
     """
-    model = clone(estimator)
-    alone = {"random_state": int(seed), "n_jobs": 1, "progress": False}
-    # parameters of the estimator, of a search's estimator, or of a step of a pipeline
-    last = {name: name.rpartition("__")[2] for name in model.get_params()}
-    model.set_params(**{name: alone[end] for name, end in last.items() if end in alone})
+    model = alone(estimator, seed)
     try:
         with one_thread_each(), warnings.catch_warnings():
             # half of the rows converge less often, and the agreement says more than many equal warnings
@@ -119,7 +116,7 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
             model.fit(_rows_of(X, rows))
             estimator, table = on_its_rows(model, X)
             return estimator.support_.copy(), np.asarray(estimator.predict(table), np.int32)
-    except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+    except FAILURES as error:
         return str(error)
 
 
