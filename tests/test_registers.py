@@ -29,6 +29,7 @@ from fisherem.reports.writers import WRITERS, write_all
 from fisherem.rivals import RIVALS, Rival
 from fisherem.search.comparison import methods
 from fisherem.tables.readers import READERS, Reader, Sheet
+from fisherem.tables.table import Table
 
 SHORT = {"n_init": 1, "random_state": 0, "scale": "none"}
 REGISTERS = [
@@ -351,12 +352,6 @@ def test_a_reader_of_tables(frame, tmp_path):
     assert "unknown kind of file '.colons'" in command("fit", path, "-k", 3, "-o", tmp_path / "not", code=2)
 
 
-class Read:
-    """What the writers need of a table that was read."""
-
-    ids, labels, notes = range(1, 91), None, ["as it is"]
-
-
 def test_a_writer(frame, data, tmp_path):
     def sizes(done, path):
         path.write_text(" ".join(map(str, np.bincount(done.model.labels_))))
@@ -365,12 +360,13 @@ def test_a_writer(frame, data, tmp_path):
     search = searched(FisherEM(**SHORT), frame)
     usual = {"labels.csv", "variables.csv", "criteria.csv", "model.skops", "report.html"}
     with WRITERS.having("sizes.txt", sizes):
-        written = write_all(tmp_path / "one", model, model, Read, frame)
+        written = write_all(tmp_path / "one", model, model, Table(frame, range(1, 91), notes=["as it is"]), frame)
         assert {path.name for path in written} == usual | {"sizes.txt"}
         assert {path.name for path in (tmp_path / "one").iterdir()} == usual | {"sizes.txt"}
         assert (tmp_path / "one" / "sizes.txt").read_text() == "30 30 30"
         np.testing.assert_array_equal(load(tmp_path / "one" / "model.skops").predict(frame), model.labels_)
-        write_all(tmp_path / "search", search, search.best_estimator_, Read, frame)
+        table = Table(frame, range(1, 91), notes=["as it is"])
+        write_all(tmp_path / "search", search, search.best_estimator_, table, frame)
         assert {path.name for path in (tmp_path / "search").iterdir()} == usual | {"sizes.txt", "results.csv"}
         fitted("fit", data, "-k", 3, "-o", tmp_path / "out")
         assert {path.name for path in (tmp_path / "out").iterdir()} == usual | {"sizes.txt", "roles.csv", "run.json"}
@@ -382,7 +378,7 @@ def test_a_writer_that_fails_leaves_no_file(frame, tmp_path):
 
     model = FisherEM(3, **SHORT).fit(frame)
     with WRITERS.having("large.bin", fails), pytest.raises(OSError, match="no room"):
-        write_all(tmp_path / "out", model, model, Read, frame)
+        write_all(tmp_path / "out", model, model, Table(frame, range(1, 91), notes=["as it is"]), frame)
     assert list((tmp_path / "out").iterdir()) == []
 
 

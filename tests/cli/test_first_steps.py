@@ -205,3 +205,51 @@ def test_missing_cells_are_counted_and_placed(tmp_path):
     assert "3 of 8 cells are missing, in 2 of 2 columns ('Mg' 2, 'ash' 1) and 2 of 4 rows (line 3, line 5)" in said
     assert "fill them in" in said
     assert said.count("\n") == 1
+
+
+# -- sample sheets ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def genes(tmp_path):
+    """12 genes with descriptions by 40 samples, and a sheet with a class, a batch and weights for the samples."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 40))
+    X[:4, :20] += 5
+    frame = pd.DataFrame(X, columns=[f"s{j}" for j in range(40)])
+    frame.insert(0, "probe", [f"{i}_at" for i in range(12)])
+    frame.insert(1, "symbol", [f"SYM{i}" for i in range(12)])
+    frame.to_csv(tmp_path / "genes.csv", index=False)
+    sheet = pd.DataFrame({"sample": [f"s{j}" for j in range(40)], "class": ["a"] * 20 + ["b"] * 20, "batch": "x"})
+    sheet["w"] = np.where(np.arange(40) % 2, 1.0, 0.0)
+    sheet.sample(frac=1, random_state=0).to_csv(tmp_path / "sheet.csv", index=False)
+    return tmp_path
+
+
+def test_a_sample_sheet_gives_classes_and_columns(genes):
+    out = genes / "out"
+    options = ("--transpose", "--samples", genes / "sheet.csv", "--label-column", "class", "-k", 2, *QUICK)
+    result = run("fit", genes / "genes.csv", *options, "-o", out)
+    assert "accuracy 1.000" in result.output
+    labels = pd.read_csv(out / "labels.csv")
+    assert list(labels.columns[-3:]) == ["class", "batch", "w"]
+    assert labels["class"].tolist() == ["a"] * 20 + ["b"] * 20
+    variables = pd.read_csv(out / "variables.csv")
+    assert variables["symbol"].tolist() == [f"SYM{i}" for i in range(12)]
+    again = ("--transpose", "--samples", genes / "sheet.csv", "-o", genes / "new.csv")
+    run("predict", out / "model.skops", genes / "genes.csv", *again)
+    assert pd.read_csv(genes / "new.csv")["batch"].tolist() == ["x"] * 40
+
+
+def test_weights_are_used(genes):
+    """Rows of weight 0 change nothing: the fit is that of the others."""
+    options = ("--transpose", "--samples", genes / "sheet.csv", "-k", 2, *QUICK)
+    run("fit", genes / "genes.csv", *options, "--weight-column", "w", "-o", genes / "weighted")
+    frame = pd.read_csv(genes / "genes.csv")
+    frame.drop(columns=[f"s{j}" for j in range(0, 40, 2)]).to_csv(genes / "half.csv", index=False)
+    run("fit", genes / "half.csv", "--transpose", "-k", 2, *QUICK, "-o", genes / "half")
+    weighted, half = (pd.read_csv(genes / name / "variables.csv") for name in ("weighted", "half"))
+    np.testing.assert_allclose(weighted[["mean1", "mean2"]], half[["mean1", "mean2"]], atol=1e-6)
+    for command, more in (("compare", ("-k", 2)), ("fit", ("-k", 2, "--stability", 2, "-o", genes / "s"))):
+        said = run(command, genes / "genes.csv", *options[:3], "--weight-column", "w", *more, code=2).output
+        assert "--weight-column is for fit, search and explain, without --stability" in said

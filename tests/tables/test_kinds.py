@@ -149,10 +149,12 @@ def test_workbooks_keep_what_their_cells_hold(tmp_path):
     found = open_table(path, id_column="id")
     assert list(found.ids) == ["000", "NA", 7]
     np.testing.assert_array_equal(found.X, [[1, 2.5], [3, 4], [5, 6]])
-    file_refused(workbook(path, ["a", "b", "a"], [1, 2, 3]), r"two columns are named 'a' \(1 and 3\)")
-    file_refused(workbook(path, ["a", None, None], [1, 2, 3]), "columns 2 and 3 have no name")
-    file_refused(workbook(path, ["a", "b"], [1, 2], [None, 3]), "line 3, column 'a': the cell is empty")
-    file_refused(workbook(path, ["a", "b"], [1, 2], ["NA", 3]), "line 3, column 'a': 'NA' is not a finite number")
+    file_refused(workbook(path, ["a", "b", "a"], [1, 2, 3]), r"two columns are named 'a' \(A and C\)")
+    file_refused(workbook(path, ["a", None, None], [1, 2, 3]), "columns B and C have no name")
+    file_refused(workbook(path, [], [None, "a", None, None], [None, 1, 2, 3]), "columns C and D have no name")
+    file_refused(workbook(path, ["a", "b"], [1, 2], [None, 3]), "row 3, column 'a': the cell is empty")
+    file_refused(workbook(path, ["a", "b"], [1, 2], ["NA", 3]), "row 3, column 'a': the cell is empty")
+    file_refused(workbook(path, ["a", "b"], [1, 2], ["n.d.", 3]), r"row 3, column 'a': 'n\.d\.' is not a finite number")
     file_refused(workbook(path, ["a", "b"], [1, 2], [3, datetime.time(9, 30)]), "column 'b' holds dates")
     file_refused(workbook(path, ["a", "b"]), "a header line but no rows")
     file_refused(workbook(path), "the first sheet is empty")
@@ -163,7 +165,7 @@ def test_empty_rows_and_columns_around_a_sheet(tmp_path):
     found = open_table(path)
     assert list(found.X.columns) == ["a", "b"]
     np.testing.assert_array_equal(found.X, [[1, 2], [3, 4]])
-    file_refused(workbook(path, [], [None, "a", "b"], [None, 1, 2], [None, "x", 4]), "line 4, column 'a'")
+    file_refused(workbook(path, [], [None, "a", "b"], [None, 1, 2], [None, "x", 4]), "row 4, column 'a'")
 
 
 def test_labels_of_a_workbook_keep_their_type(tmp_path):

@@ -56,7 +56,7 @@ def test_files_that_are_no_text(tmp_path):
     said = refused(tmp_path / "gap.parquet")
     assert "row 2, column 'b': the cell is empty; 2 of 6 cells are missing, in 1 of 2 columns ('b' 2)" in said
     frame.to_excel(tmp_path / "gap.xlsx", index=False)
-    assert "line 3, column 'b': the cell is empty; 2 of 6" in refused(tmp_path / "gap.xlsx")
+    assert "row 3, column 'b': the cell is empty; 2 of 6" in refused(tmp_path / "gap.xlsx")
 
 
 def test_a_column_of_text_with_gaps_is_text(tmp_path):

@@ -93,7 +93,7 @@ def compare(source, clusters, methods, seconds, scale, memory, output):
     if output is not None:
         check_file(output)
     names = method_names(methods)
-    table = open_data(source, memory)
+    table = open_data(source, memory, weighted=False)
     if not isinstance(table.X, pd.DataFrame):
         raise InputError(f"{source.data}: compare needs all rows in memory ({table.notes[-1]}): increase --memory")
     for note in table.notes:

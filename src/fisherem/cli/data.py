@@ -14,15 +14,25 @@ from .options import Source
 __all__ = ["open_data", "open_for", "scaled"]
 
 
-def open_data(source: Source, memory, *, quiet: bool = False):
-    """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`."""
+def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True):
+    """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`.
+
+    A command that is not `weighted` takes no weights.
+    """
     from ..tables.opening import open_table
+
+    _check_weighted(source, weighted)
 
     table = _treated(open_table(source.data, memory=memory, **source.reading).named(), source.missing)
     table.notes += table.hints
     for hint in table.hints if not quiet else ():
         click.echo(f"note: {hint}", err=True)
     return table
+
+
+def _check_weighted(source: Source, weighted: bool) -> None:
+    if source.weight_column is not None and not weighted:
+        raise ValueError("--weight-column is for fit, search and explain, without --stability")
 
 
 def _treated(table, how: str):
@@ -95,6 +105,7 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     from ..estimators.pipelines import last_step, needed_names, on_its_rows, on_selected, steps_in_words
     from ..tables.opening import open_table
 
+    _check_weighted(source, False)
     if getattr(model, "kind", None) == "scene":
         raise ValueError("the model file holds the model of a scene: apply it with `fisherem segment --apply`")
     last = last_step(model)[1]

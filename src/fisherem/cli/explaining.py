@@ -44,7 +44,7 @@ def explain(source, memory, output, force, as_json, quiet):
     files = ("roles.csv", "model.skops", "report.html")
     check_results(output, files, force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)
-    found = run(table.X, table.labels)
+    found = run(table.X, table.labels, table.weights)
     with output_folder(output) as new:
         write_csv(found.roles, new / "roles.csv")
         save(found.model, new / "model.skops")

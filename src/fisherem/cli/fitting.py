@@ -68,7 +68,7 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
     """
     quiet_warnings()
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
-    table = open_data(source, memory, quiet=quiet)
+    table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
     X, scaler = scaled(table, scale)
     estimator = _estimator(method, sparsity=sparsity, model=model, noise_factors=noise_factors,
                            scale="auto" if scale is None else "none", transformation=transformation, n_init=n_init,
@@ -77,7 +77,7 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
         found = _number_chosen(estimator, table, X, jobs, quiet, as_json)
         best = found.best_estimator_
     else:
-        found = best = estimator.set_params(n_clusters=clusters).fit(X)
+        found = best = estimator.set_params(n_clusters=clusters).fit(X, sample_weight=table.weights)
     interrupted = found is not best and found.interrupted_
     sure = _stability(best, table, X, None if interrupted else n_refits, seed, jobs, quiet or as_json)
     finish(output, found, best, table, X, scaler, as_json, quiet, sure)
@@ -91,7 +91,9 @@ def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: 
     table.notes.append(said)
     if not quiet:
         click.echo(f"note: {said}", err=True)
-    return ModelSearch(estimator, n_jobs=jobs, progress=False if quiet or as_json else "auto").fit(X)
+    return ModelSearch(estimator, n_jobs=jobs, progress=False if quiet or as_json else "auto").fit(
+        X, sample_weight=table.weights
+    )
 
 
 @click.command(cls=TableCommand)
@@ -121,14 +123,14 @@ def search(source, clusters, models, criterion, joint, checkpoint, transformatio
 
     quiet_warnings()
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
-    table = open_data(source, memory, quiet=quiet)
+    table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
     X, scaler = scaled(table, scale)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation,
                    scale="auto" if scale is None else "none"),
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
-    ).fit(X)  # fmt: skip
+    ).fit(X, sample_weight=table.weights)  # fmt: skip
     best = found.best_estimator_
     sure = _stability(best, table, X, None if found.interrupted_ else n_refits, seed, jobs, quiet or as_json)
     finish(output, found, best, table, X, scaler, as_json, quiet, sure)

@@ -67,6 +67,9 @@ class Source:
     transpose: bool | None = None
     missing: str = "model"
     duplicates: str = "error"
+    sheet: str | None = None
+    samples: Path | None = None
+    weight_column: str | None = None
 
     @property
     def reading(self) -> dict:
@@ -74,7 +77,8 @@ class Source:
         return {
             "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
             "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
-            "duplicates": self.duplicates,
+            "duplicates": self.duplicates, "sheet": self.sheet, "samples": self.samples,
+            "weight_column": self.weight_column,
         }  # fmt: skip
 
 
@@ -107,6 +111,11 @@ _table_options = _all_of((
     click.option("--duplicates", type=Registered("tables.duplicates:DUPLICATES"), default="error", show_default=True,
                  help="Variables of the same name, such as the probes of a gene: keep the first, their mean or their "
                  "maximum, or raise an error."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number; the first by default."),
+    click.option("--samples", metavar="FILE", type=click.Path(path_type=Path),
+                 help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
+                 "and may be the --label-column and the --weight-column."),
+    click.option("--weight-column", metavar="NAME", help="Column with the weights of the rows."),
 ))  # fmt: skip
 
 fit_options = _all_of((

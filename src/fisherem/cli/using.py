@@ -66,7 +66,7 @@ def predict(model_file, source, memory, output, noise_label, contributions, as_j
     if noise_label:
         labels.loc[far, "cluster"] = -1
     with atomic_file(output) as file:
-        write_csv(labels, file)
+        write_csv(table.annotated(labels), file)
     if why is not None:
         with atomic_file(contributions) as file:
             write_csv(contributions_table(why, table.ids), file)

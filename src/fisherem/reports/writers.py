@@ -45,13 +45,13 @@ def _labels(done: Finished, path: Path) -> None:
     labels = labels_table(done.model, done.X, done.table.ids)
     if done.stability is not None:
         labels["came_back"] = done.stability.row_frequencies
-    write_csv(labels, path)
+    write_csv(done.table.annotated(labels), path)
 
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
     names = done.X.columns if hasattr(done.X, "columns") else done.X.names
-    write_csv(_with_frequencies(variables_table(done.model, names), done, "selected"), path)
+    write_csv(done.table.described(_with_frequencies(variables_table(done.model, names), done, "selected")), path)
 
 
 @WRITERS.add("roles.csv")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._utils.wording import column_name, listed
+from .._utils.wording import column_name, count, listed
 from .cells import numbers_of
 from .duplicates import REFUSE, check_repeats, merged
 from .errors import TableError
@@ -30,10 +30,11 @@ from .identifiers import (
     odd_columns,
     whole_and_unique,
 )
-from .kinds import repeated
+from .missing import MISSING
 from .readers import Sheet
 from .table import Table
 from .transposing import is_turned, question_of_genes
+from .weights import weights_of
 
 __all__ = ["Arranged", "Roles", "arrange", "find_id", "table_of"]
 
@@ -198,14 +199,21 @@ def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memo
     notes = [*sheet.notes, *found.notes, *_large(len(frame) * len(kept), memory)]
     X = numbers_of(path, sheet, frame.iloc[:, kept], missing)
     beside = {name: frame.iloc[:, names.index(name)].to_numpy() for name in roles.beside if name in names}
-    variables = None if sheet.about is None else sheet.about.iloc[kept].reset_index(drop=True)
+    first = (
+        [j for i, j in enumerate(kept) if names[j] not in {names[k] for k in kept[:i]}]
+        if sheet.about is not None
+        else []
+    )
+    variables = None if sheet.about is None else sheet.about.iloc[first].reset_index(drop=True)
     hints = odd_columns(frame.iloc[:, kept]) if roles.find_ids else []
     hints += [said] if (said := dates_for_names([*X.columns, *([] if isinstance(ids, range) else ids)])) else []
-    if not X.columns.is_unique:
-        X, variables = merged(X, roles.duplicates, notes), None
+    weights = beside.get(roles.weight_column or "")
+    if weights is not None:
+        where = f"column {roles.weight_column!r}"
+        weights = weights_of(weights, lambda i: f"{path}: {sheet.place(i)}, {where}", roles.weight_column or "")
     return Table(
-        X, ids, beside.get(roles.label_column or ""), notes, path, hints,
-        weights=beside.get(roles.weight_column or ""), variables=variables,
+        merged(X, roles.duplicates, notes), ids, beside.get(roles.label_column or ""), notes, path, hints,
+        weights=weights, variables=variables,
     )  # fmt: skip
 
 
@@ -215,14 +223,13 @@ def _turned(path, sheet: Sheet, roles: Roles, about: tuple[str, ...], memory: in
     if roles.id_column is not None and roles.id_column not in columns:
         roles.check(path, columns)
     found = arrange(sheet.frame, roles, turning=True)
-    n = len(sheet.frame)
-    rows = [column_name(i) for i in range(n)] if found.id is None else as_names(sheet.frame.iloc[:, found.id])
+    rows = _row_names(sheet, found)
     roles.check(path, columns, (*rows, *about))
     for name in roles.beside:
-        if name in columns and name not in rows:
+        if name in columns and name not in rows and name not in about and not roles.elsewhere:
             raise TableError(
                 f"{path}: {name!r} is a column of the file, which is turned: labels and weights of samples are rows "
-                "of it"
+                "of it, or columns of a sample sheet (--samples)"
             )
     aside = {j for j, name in enumerate(columns) if name in roles.drop} | {found.id, *found.describing}
     samples = [j for j in range(len(columns)) if j not in aside]
@@ -241,14 +248,36 @@ def _turned(path, sheet: Sheet, roles: Roles, about: tuple[str, ...], memory: in
     notes = [*sheet.notes, *found.notes, *_large(numbers.size, memory)]
     X = pd.DataFrame(numbers.to_numpy().T, columns=names)
     variables = None
-    if found.describing and roles.only is None and repeated(names) is None:
-        variables = part.frame.iloc[:, found.describing].reset_index(drop=True)
+    if found.describing and roles.only is None:
+        known = part.frame.iloc[:, found.describing]
+        variables = known.loc[~pd.Index(names).duplicated()].reset_index(drop=True)
     X = merged(X, roles.duplicates, notes)
     beside = {name: sheet.frame.iloc[rows.index(name), samples].to_numpy() for name in roles.beside if name in rows}
     hints = odd_columns(sheet.frame.iloc[:, samples]) if roles.find_ids else []
     hints += [said] if (said := dates_for_names(names)) else []
     annotation = None if sheet.about is None else sheet.about.iloc[samples].reset_index(drop=True)
+    ids, weights = [columns[j] for j in samples], beside.get(roles.weight_column or "")
+    if weights is not None:
+        where = f"{path}: {sheet.place(rows.index(roles.weight_column or ''))}"
+        weights = weights_of(weights, lambda i: f"{where}, column {ids[i]!r}", roles.weight_column or "")
     return Table(
-        X, [columns[j] for j in samples], beside.get(roles.label_column or ""), notes, path, hints,
-        beside.get(roles.weight_column or ""), annotation, variables,
+        X, ids, beside.get(roles.label_column or ""), notes, path, hints, weights, annotation, variables
     )  # fmt: skip
+
+
+def _row_names(sheet: Sheet, found: Arranged) -> list[str]:
+    """Names for the rows of a file that become variables; those without one are named after their place in the file."""
+    if found.id is None:
+        return [column_name(i) for i in range(len(sheet.frame))]
+    column = sheet.frame.iloc[:, found.id]
+    nameless = column.isna().to_numpy(bool) | column.isin(MISSING).to_numpy(bool)
+    names = [
+        sheet.place(i) if gone else name for i, (gone, name) in enumerate(zip(nameless, as_names(column), strict=True))
+    ]
+    if nameless.any():
+        without = [name for name, gone in zip(names, nameless, strict=True) if gone]
+        found.notes.append(
+            f"{count(len(without), 'row')} of the file {'has' if len(without) == 1 else 'have'} no name in column "
+            f"{str(column.name)!r} and {'is' if len(without) == 1 else 'are'} named {listed(without, 3)}"
+        )
+    return names

@@ -11,18 +11,27 @@ import pandas as pd
 from .errors import TableError
 from .identifiers import dates_for_names, looks_like_dates
 from .kinds import NUMBERS, kind_of
-from .missing import describe_missing
+from .missing import MISSING, describe_missing
 from .readers import Sheet
 
-__all__ = ["check_cells", "empty_cells", "numbers_of"]
+__all__ = ["blank_cells", "check_cells", "empty_cells", "numbers_of"]
 
 # Types of workbook cells that pandas would silently convert to numbers.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
-def empty_cells(frame: pd.DataFrame) -> np.ndarray:
-    """Which cells (n x p) are empty: missing values and empty strings."""
+def blank_cells(frame: pd.DataFrame) -> np.ndarray:
+    """Which cells (n x p) hold nothing: missing values and empty strings."""
     return frame.isna().to_numpy(bool) | (frame == "").to_numpy(bool)
+
+
+def empty_cells(frame: pd.DataFrame) -> np.ndarray:
+    """Which cells (n x p) have no value: those that hold nothing, and words for that such as "NA" and "#DIV/0!"."""
+    empty = blank_cells(frame)
+    for j, dtype in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            empty[:, j] |= frame.iloc[:, j].isin(MISSING).to_numpy(bool)
+    return empty
 
 
 def numbers_of(path: Path | str, sheet: Sheet, frame: pd.DataFrame, missing: bool = False) -> pd.DataFrame:

@@ -8,7 +8,15 @@ import numpy as np
 
 from .._utils.wording import count, listed
 
-__all__ = ["describe_missing"]
+__all__ = ["MISSING", "SPREADSHEETS", "describe_missing"]
+
+# What spreadsheets write into cells without a value: their errors, and dashes.
+SPREADSHEETS = frozenset({"#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "--", "---"})
+# All strings that are read as missing values: those, and the ones that pandas reads so.
+MISSING = SPREADSHEETS | {
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+}  # fmt: skip
 
 # Columns and rows that are named before the rest is only counted.
 _MOST_NAMED = 5

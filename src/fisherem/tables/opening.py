@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .._utils.wording import column_name, listed
@@ -27,6 +26,7 @@ from .sources import Source
 from .streamed_files import check_numbers, open_source
 from .table import Table
 from .transposing import question_of_genes
+from .weights import weights_of
 
 __all__ = ["Table", "open_table"]
 
@@ -82,13 +82,14 @@ def open_table(
         id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, elsewhere=samples is not None
     )
     table = _opened(source, roles, memory, comma, transpose, missing, sheet)
+    places = None
     if samples is not None:
         found = joined(table.ids, Path(samples), parse_memory(memory), table.notes)
-        known = table.annotation
+        known, places, table.annotation = table.annotation, found.places, found.frame
         if known is not None:
-            found = pd.concat([found, known.drop(columns=[name for name in known if name in found])], axis=1)
-        table.annotation = found
-    return _with_labels(table, roles, samples)
+            others = known.drop(columns=[name for name in known if name in found.frame])
+            table.annotation = pd.concat([found.frame, others], axis=1)
+    return _with_labels(table, roles, samples, places)
 
 
 def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | None, missing: bool, sheet) -> Table:
@@ -121,7 +122,7 @@ def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | Non
     return table_of(path, read, roles, parse_memory(memory), missing, transpose)
 
 
-def _with_labels(table: Table, roles: Roles, samples: Any) -> Table:
+def _with_labels(table: Table, roles: Roles, samples: Any, places: list[str] | None) -> Table:
     """The table with labels and weights from its annotation, where its own columns do not have them."""
     known = table.annotation
     for option, name, there in (
@@ -137,23 +138,10 @@ def _with_labels(table: Table, roles: Roles, samples: Any) -> Table:
         if option == "--label-column":
             table.labels = known[name].to_numpy()
         else:
-            table.weights = known[name].to_numpy()
-    if table.weights is not None:
-        table.weights = _weights(table, table.weights, roles.weight_column)
+            table.weights = weights_of(known[name].to_numpy(),
+                lambda i: places[i] if places is not None else f"{table.path}: column {str(table.ids[i])!r}", name,
+            )  # fmt: skip
     return table
-
-
-def _weights(table: Table, given: np.ndarray, name: str | None) -> np.ndarray:
-    """The weights as numbers, or an error for the first that is none."""
-    values = pd.to_numeric(pd.Series(given), errors="coerce").to_numpy(float)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise TableError(
-            f"{table.path}: the weight of row {table.ids[i]!r} (--weight-column {name!r}) is {str(given[i])!r}; "
-            "weights must be numbers from 0 on"
-        )
-    return values
 
 
 def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
@@ -211,6 +199,9 @@ def _from_source(
     given = [names[j] for j in kept] if len(kept) < p else None
     table = FileTable(chosen, parse_memory(memory), given, missing=missing)
     labels, weights = beside.get(roles.label_column or ""), beside.get(roles.weight_column or "")
+    if weights is not None:
+        weight = roles.weight_column or ""
+        weights = weights_of(weights, lambda i: f"{where}: row {i + 1}, column {weight!r}", weight)
     return Table(table, ids, labels, notes, path, weights=weights)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -93,14 +94,18 @@ def reader_of(path: Path) -> Reader:
     return reader
 
 
-def check_names(path: Path, names: list[str], repeats: bool = False) -> None:
-    """Raise an error if two columns have no name, or the same name unless `repeats` are allowed."""
-    empty = [j for j, name in enumerate(names, 1) if not name.strip()]
+def check_names(path: Path, names: list[str], repeats: bool = False, places: Sequence[Any] | None = None) -> None:
+    """Raise an error if two columns have no name, or the same name unless `repeats` are allowed.
+
+    `places` are what the columns are called in the file, such as letters; their numbers from 1 by default.
+    """
+    places = range(1, len(names) + 1) if places is None else places
+    empty = [place for place, name in zip(places, names, strict=True) if not name.strip()]
     if len(empty) > 1:
         raise TableError(f"{path}: columns {empty[0]} and {empty[1]} have no name; name them or remove one")
     if not repeats and (found := repeated(names)) is not None:
         name, first, second = found
         raise TableError(
-            f"{path}: two columns are named {name!r} ({first} and {second}); rename or remove one, or combine them "
-            "with --duplicates first, mean or max"
+            f"{path}: two columns are named {name!r} ({places[first - 1]} and {places[second - 1]}); rename or remove "
+            "one, or combine them with --duplicates first, mean or max"
         )

@@ -6,6 +6,7 @@ In: the ids of the rows (n) and the path of the sheet. Out: a frame of n rows in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +18,56 @@ from .identifiers import as_names
 from .kinds import repeated
 from .readers import Sheet, reader_of
 
-__all__ = ["joined", "read_sheet"]
+__all__ = ["Joined", "joined"]
 
 
-def read_sheet(path: Path, memory: int) -> Sheet:
+@dataclass(frozen=True)
+class Joined:
+    """The columns of a sample sheet (n rows, in the order of the table), and where each of the rows stands in it."""
+
+    frame: pd.DataFrame
+    places: list[str]
+
+
+def _read(path: Path, memory: int, as_text: Sequence[str] = ()) -> Sheet:
     """Read a sample sheet: any kind of file that is read whole, or Parquet."""
     reader = reader_of(path)
     if reader.whole is None:
-        assert reader.streamed is not None
+        assert reader.streamed is not None  # a reader has one of the two
         source = reader.streamed(path)
         names = source.names or []
         return Sheet(pd.DataFrame({name: source.column(j) for j, name in enumerate(names)}))
-    return reader.whole(path, **({"memory": memory} if "memory" in reader.options else {}))
+    options = {"memory": memory, "as_text": as_text}
+    return reader.whole(path, **{name: given for name, given in options.items() if name in reader.options})
 
 
-def joined(ids: Sequence | Any, path: Path, memory: int, notes: list[str]) -> pd.DataFrame:
+def _keys(path: Path, sheet: Sheet, memory: int, wanted: set[str]) -> tuple[str, list[str]]:
+    """(the column that holds most of the ids, its cells as names): as numbers, or as they are written ("007")."""
+    written = _read(path, memory, [str(name) for name in sheet.frame.columns]).frame
+    best, name, keys = 0, "", []
+    for frame in (sheet.frame, written):
+        for j in range(frame.shape[1]):
+            cells = as_names(frame.iloc[:, j])
+            if (found := len(wanted & set(cells))) > best:
+                best, name, keys = found, str(frame.columns[j]), cells
+    if not best:
+        raise TableError(
+            f"{path}: no column of the sample sheet ({listed(sheet.frame.columns)}) holds the ids of the rows "
+            f"({listed(sorted(wanted), 3)}): is it the sheet of another table, or does --id-column name the ids?"
+        )
+    return name, keys
+
+
+def joined(ids: Sequence | Any, path: Path, memory: int, notes: list[str]) -> Joined:
     """The columns of the sample sheet for each of the rows `ids` (n), matched by the column that holds most of them.
 
     An error if no column holds one of them, or if one of them is there twice. Rows that are not in the sheet have
     missing values, and a note says how many there are.
     """
-    sheet = read_sheet(path, memory)
-    frame, wanted = sheet.frame, as_names(ids)
-    found = [len(set(wanted) & set(as_names(frame.iloc[:, j]))) for j in range(frame.shape[1])]
-    j = max(range(len(found)), key=found.__getitem__, default=0)
-    if not found or not found[j]:
-        raise TableError(
-            f"{path}: no column of the sample sheet ({listed(frame.columns)}) holds the ids of the rows "
-            f"({listed(wanted, 3)}): is it the sheet of another table, or does --id-column name the ids?"
-        )
-    name, keys = frame.columns[j], as_names(frame.iloc[:, j])
-    places = {key: i for i, key in reversed(list(enumerate(keys)))}
+    sheet = _read(path, memory)
+    wanted = as_names(ids)
+    name, keys = _keys(path, sheet, memory, set(wanted))
+    rows = {key: i for i, key in enumerate(keys)}
     used = [i for i, key in enumerate(keys) if key in set(wanted)]
     if (twice := repeated([keys[i] for i in used])) is not None:
         key, first, second = twice
@@ -55,12 +75,13 @@ def joined(ids: Sequence | Any, path: Path, memory: int, notes: list[str]) -> pd
             f"{path}: {sheet.place(used[first - 1])} and {sheet.place(used[second - 1])} of the sample sheet are both "
             f"for {key!r}; keep one of them"
         )
-    absent = [key for key in wanted if key not in places]
-    said = f"the sample sheet {path.name} was joined by its column {str(name)!r}"
+    absent = [key for key in wanted if key not in rows]
+    said = f"the sample sheet {path.name} was joined by its column {name!r}"
     if absent:
         said += f"; it lacks {count(len(absent), 'row')} of the table ({listed(absent, 3)})"
-    if len(set(places) - set(wanted)):
-        said += f"; {count(len(set(places) - set(wanted)), 'row')} of it are not in the table"
+    if others := len(set(rows) - set(wanted)):
+        said += f"; {count(others, 'row')} of it {'is' if others == 1 else 'are'} not in the table"
     notes.append(said)
-    chosen = frame.drop(columns=name).reset_index(drop=True)
-    return chosen.reindex([places.get(key, -1) for key in wanted]).reset_index(drop=True)
+    frame = sheet.frame.loc[:, [str(column) != name for column in sheet.frame.columns]].reset_index(drop=True)
+    places = [f"{path}: {sheet.place(rows[key])}" if key in rows else f"{path}: no row for {key!r}" for key in wanted]
+    return Joined(frame.reindex([rows.get(key, -1) for key in wanted]).reset_index(drop=True), places)

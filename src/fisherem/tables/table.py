@@ -77,6 +77,20 @@ class Table:
         known = self.variables
         return replace(self, X=X, variables=None if known is None else known.iloc[columns].reset_index(drop=True))
 
+    def annotated(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """A frame with a row per row of the table, and what is known of the samples in further columns."""
+        if self.annotation is None:
+            return rows
+        known = self.annotation.rename(columns={name: f"{name} (sample)" for name in self.annotation if name in rows})
+        return pd.concat([rows, known], axis=1)
+
+    def described(self, variables: pd.DataFrame) -> pd.DataFrame:
+        """A frame with a row per variable, and what the file says of them in further columns."""
+        if self.variables is None:
+            return variables
+        known = self.variables.rename(columns={n: f"{n} (file)" for n in self.variables if n in variables})
+        return pd.concat([variables, known], axis=1)
+
     def keep_rows(self, rows: np.ndarray) -> Table:
         """The same table with only the rows for which `rows` (n, bool) is true; X must be a frame."""
         assert isinstance(self.X, pd.DataFrame)

@@ -20,8 +20,9 @@ from .errors import TableError
 from .identifiers import ROW_NAMES
 from .layout import COMMAS, Layout, find_layout
 from .limits import NO_LIMIT, too_large
+from .missing import SPREADSHEETS
 from .readers import READERS, Reader, Sheet
-from .series_matrix import is_series, without_description
+from .series_matrix import is_series, sample_annotation, without_description
 
 __all__ = ["decode", "read_text"]
 
@@ -31,21 +32,23 @@ _PIECE = 2**22
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?\s*")
 
 
-def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = None, memory: int = NO_LIMIT) -> Sheet:
+def read_text(
+    path: Path, *, as_text: Sequence[str] = (), comma: str | None = None, memory: int = NO_LIMIT, repeats: bool = False
+) -> Sheet:
     """Read a text file; the notes of the sheet say which layout was detected.
 
     The columns named in `as_text`, and a first column without a name, are kept as text. `comma` is the meaning of a
-    comma inside a number: "decimal", "thousands", or None to detect it. A text of more than `memory` bytes is refused.
+    comma inside a number: "decimal", "thousands", or None to detect it. A text of more than `memory` bytes is refused,
+    and so are columns of the same name unless `repeats` are allowed.
     """
     if comma is not None and comma not in COMMAS:
         raise TableError(f"comma must be one of {', '.join(map(repr, COMMAS))}; got {comma!r}")
-    text, about = without_description(decode(path, memory))
+    raw = decode(path, memory)
+    text, about = without_description(raw)
     if about and not text.strip():
         raise TableError(f"{path}: the file has only description lines (starting with !) and no table")
-    layout = find_layout(path, text, comma)
-    notes = [f"read with separator {layout.separator!r} and decimal {layout.decimal!r}"]
-    if about:
-        notes.append(f"{count(about, 'line')} of description (starting with !) were skipped")
+    layout = find_layout(path, text, comma, repeats)
+    notes = [f"read with separator {layout.separator!r} and decimal {layout.decimal!r}", *layout.notes]
     if layout.header is None:
         notes.append("no header line: columns are named x1, x2, ...")
     frame = _parse(path, layout)
@@ -64,11 +67,23 @@ def read_text(path: Path, *, as_text: Sequence[str] = (), comma: str | None = No
     def written(row: int, name: str) -> str:
         return str(_text_column(layout, names.index(name)).iloc[row])
 
-    return Sheet(frame, notes, lines=layout.lines, written=written, samples_in_columns=bool(about) and is_series(frame))
+    series = bool(about) and is_series(frame)
+    described = layout.about
+    if about:
+        described, same = sample_annotation(raw, names) if series else (None, 0)
+        held = 0 if described is None else described.shape[1]
+        kept = f"{count(held, 'description')} of the samples {'is' if held == 1 else 'are'} kept, " if held else ""
+        notes.append(
+            f"{count(about, 'line')} of description (starting with !) were skipped"
+            + (f"; {kept}{same:,} that {'is' if same == 1 else 'are'} the same for all left out" if series else "")
+        )
+    return Sheet(
+        frame, notes, lines=layout.lines, written=written, samples_in_columns=series, about=described,
+    )  # fmt: skip
 
 
 for _suffix in (".csv", ".tsv", ".txt"):
-    READERS.provide(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma", "memory")))
+    READERS.provide(_suffix, Reader(whole=read_text, packed=True, options=("as_text", "comma", "memory", "repeats")))
 
 
 def decode(path: Path, memory: int = NO_LIMIT) -> str:
@@ -106,7 +121,7 @@ def _parse(path: Path, layout: Layout) -> pd.DataFrame:
     try:
         frame = pd.read_csv(
             io.StringIO(layout.body), sep=layout.separator, decimal=layout.decimal, header=None,
-            skip_blank_lines=False, skipinitialspace=True, low_memory=False,
+            skip_blank_lines=False, skipinitialspace=True, low_memory=False, na_values=list(SPREADSHEETS),
         )  # fmt: skip
     except (pd.errors.ParserError, ValueError) as error:
         if "EOF inside string" in str(error):

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from .._utils.wording import column_name, listed
-from .cells import empty_cells
+from .cells import blank_cells
 from .errors import TableError
-from .identifiers import ROW_NAMES
+from .headers import find_headers, headers_of
+from .identifiers import ROW_NAMES, as_names
 from .limits import NO_LIMIT, check_archive, too_large
 from .readers import READERS, Reader, Sheet, check_names
 from .sources import check_shape, float_type
@@ -24,15 +25,18 @@ __all__ = ["read_excel", "read_npz"]
 
 # Bytes per cell of a sheet: as an object in an array, and with its place while the sheet is read.
 _CELL_BYTES, _KEPT_BYTES = 32, 64
+# Rows that are read to find the headers.
+_TOP = 6
 
 
-def read_excel(path: Path, *, memory: int = NO_LIMIT) -> Sheet:
-    """Read the first sheet of a workbook; its first line that is not empty holds the names of the columns.
+def read_excel(path: Path, *, memory: int = NO_LIMIT, sheet: str | None = None, repeats: bool = False) -> Sheet:
+    """Read a sheet of a workbook, by default the first; its first row that is not empty holds the names of the columns.
 
-    A sheet that takes more than `memory` bytes is refused.
+    A sheet that takes more than `memory` bytes is refused, and so are columns of the same name unless `repeats` are
+    allowed.
     """
     try:
-        cells = _cells(path, memory)
+        cells, said = _cells(path, memory, sheet)
     except TableError:
         raise
     except ImportError:
@@ -40,37 +44,62 @@ def read_excel(path: Path, *, memory: int = NO_LIMIT) -> Sheet:
     except Exception as error:  # the engines raise exceptions of many types
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise TableError(f"{path}: not a readable Excel file ({reason})") from None
-    empty = empty_cells(cells)
+    empty = blank_cells(cells)
     rows, columns = np.flatnonzero(~empty.all(axis=1)), np.flatnonzero(~empty.all(axis=0))
     if not len(rows):
-        raise TableError(f"{path}: the first sheet is empty")
+        raise TableError(f"{path}: {said} is empty")
     if len(rows) == 1:
-        raise TableError(f"{path}: the first sheet has a header line but no rows")
+        raise TableError(f"{path}: {said} has a header line but no rows")
     top, bottom = int(rows[0]), int(rows[-1])
-    names = ["" if empty[top, j] else str(cells.iat[top, int(j)]).strip() for j in columns]
-    check_names(path, names)
-    frame = cells.mask(empty, None).iloc[top + 1 : bottom + 1, columns].reset_index(drop=True)
+    filled = cells.mask(empty, None).iloc[top : bottom + 1, columns].reset_index(drop=True)
+    found = find_headers(filled.iloc[:_TOP].to_numpy(object).tolist())
+    heads = [["" if blank_cells(row.to_frame())[j, 0] else as_names([cell])[0] for j, cell in enumerate(row)]
+             for _, row in filled.iloc[:found].iterrows()]  # fmt: skip
+    names, about, notes = headers_of(heads, range(top + 1, top + 1 + found), repeats, "row")
+    check_names(path, names, repeats, [_letters(int(j)) for j in columns])
+    frame = filled.iloc[found:].reset_index(drop=True)
     frame.columns = pd.Index([names[0] or ROW_NAMES, *names[1:]])
-    return Sheet(frame.infer_objects(), ["read the first sheet"], lines=range(top + 2, bottom + 2))
+    places = range(top + 1 + found, bottom + 2)
+    return Sheet(frame.infer_objects(), [f"read {said}", *notes], lines=places, counted="row", about=about)
 
 
-def _cells(path: Path, memory: int) -> pd.DataFrame:
-    """The cells of the first sheet, of type object, from its first line and column to the last that are not empty."""
+def _letters(j: int) -> str:
+    """The name of column j (from 0) in a spreadsheet: A, B, ..., Z, AA, ..."""
+    return (_letters(j // 26 - 1) if j >= 26 else "") + chr(ord("A") + j % 26)
+
+
+def _chosen(path: Path, names: list[str], sheet: str | None) -> tuple[int, str]:
+    """(the number of a sheet given by its name or by its number from 1, words for it)."""
+    others = f" of {len(names)} ({listed(names)}; --sheet selects another)" if len(names) > 1 else ""
+    if sheet is None:
+        return 0, f"the first sheet{', ' + repr(names[0]) + ',' + others if others else ''}"
+    if sheet in names:
+        return names.index(sheet), f"the sheet {sheet!r}"
+    if sheet.isdigit() and 1 <= int(sheet) <= len(names):
+        return int(sheet) - 1, f"the sheet {names[int(sheet) - 1]!r}"
+    raise TableError(f"{path}: --sheet names {sheet!r}, but the sheets are {listed(names, 20)}")
+
+
+def _cells(path: Path, memory: int, sheet: str | None) -> tuple[pd.DataFrame, str]:
+    """(the cells of a sheet, of type object, to the last row and column that are not empty; words for the sheet)."""
     if not zipfile.is_zipfile(path):  # the old binary format, which has at most 65,536 x 256 cells
-        # header=None and dtype=object: pandas would rename duplicate columns and convert ids such as "007" to numbers
-        return pd.read_excel(path, header=None, dtype=object, na_filter=False)
+        with pd.ExcelFile(path) as old:
+            number, said = _chosen(path, [str(name) for name in old.sheet_names], sheet)
+            # header=None and dtype=object: pandas would rename duplicate columns and convert ids such as "007"
+            return old.parse(number, header=None, dtype=object, na_filter=False), said
     check_archive(path, memory)
     import openpyxl
 
     with path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # what the file says of its size need not be true
-        with closing(sheet.rows) as rows:
-            return _frame(path, rows, memory)
+        number, said = _chosen(path, [one.title for one in book.worksheets], sheet)
+        chosen = book.worksheets[number]
+        chosen.reset_dimensions()  # what the file says of its size need not be true
+        with closing(chosen.rows) as rows:
+            return _frame(path, said, rows, memory), said
 
 
-def _frame(path: Path, rows: Iterable[Iterable[Any]], memory: int) -> pd.DataFrame:
+def _frame(path: Path, said: str, rows: Iterable[Iterable[Any]], memory: int) -> pd.DataFrame:
     """The cells of a sheet. Only those that are not empty are kept while it is read: one may be in the last corner."""
     places, values = array("Q"), []  # row, column, row, column, ...
     last_row = last_column = -1
@@ -83,7 +112,7 @@ def _frame(path: Path, rows: Iterable[Iterable[Any]], memory: int) -> pd.DataFra
             last_row, last_column = i, max(last_column, j)
         size = max(_KEPT_BYTES * len(values), _CELL_BYTES * (last_row + 1) * (last_column + 1))
         if size > memory:
-            held = f"the first sheet ({last_row + 1:,} rows x {last_column + 1:,} columns so far)"
+            held = f"{said} ({last_row + 1:,} rows x {last_column + 1:,} columns so far)"
             raise too_large(path, held, size, memory)
     table = np.full((last_row + 1, last_column + 1), "", object)
     for i, j, value in zip(places[::2], places[1::2], values, strict=True):
@@ -129,5 +158,5 @@ def read_npz(path: Path, *, memory: int = NO_LIMIT) -> Sheet:
 
 
 for _suffix in (".xlsx", ".xls"):
-    READERS.provide(_suffix, Reader(whole=read_excel, options=("memory",)))
+    READERS.provide(_suffix, Reader(whole=read_excel, options=("memory", "sheet", "repeats")))
 READERS.provide(".npz", Reader(whole=read_npz, options=("memory",)))
