@@ -88,6 +88,7 @@ def compare(source, clusters, methods, seconds, scale, memory, output):
     from ..policy.scaling import share_a_unit
     from ..search.comparison import compare as run
     from ..search.comparison import method_names
+    from ..tables.sparse_table import SparseTable
 
     quiet_warnings()
     if output is not None:
@@ -95,6 +96,8 @@ def compare(source, clusters, methods, seconds, scale, memory, output):
     names = method_names(methods)
     table = open_data(source, memory, weighted=False)
     if not isinstance(table.X, pd.DataFrame):
+        if isinstance(table.X, SparseTable):
+            raise InputError(f"{source.data}: compare needs dense rows, and these are sparse: write them as .parquet")
         raise InputError(f"{source.data}: compare needs all rows in memory ({table.notes[-1]}): increase --memory")
     for note in table.notes:
         if "--missing" in note:

@@ -11,7 +11,7 @@ import click
 
 from .options import Source
 
-__all__ = ["open_data", "open_for", "scaled"]
+__all__ = ["estimator_scale", "open_data", "open_for", "scaled"]
 
 
 def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True):
@@ -52,13 +52,24 @@ def _treated(table, how: str):
 
 def scaled(table, scale: bool | None) -> tuple[Any, Any]:
     """(the rows to fit, the fitted StandardScaler or None); a note records what was done."""
+    from ..tables.sparse_table import SparseTable
+
     if scale is None:  # left to the estimator
         return table.X, None
     if not scale:
         table.notes.append("columns were used unchanged (--scale standardises them)")
         return table.X, None
+    if isinstance(table.X, SparseTable):  # a scaler would make the rows dense: the estimator divides the columns
+        return table.X, None
     table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale disables this)")
     return _standardised(table.X)
+
+
+def estimator_scale(scale: bool | None, scaler: Any) -> str:
+    """The parameter `scale` of an estimator after `scaled`."""
+    if scale is None:
+        return "auto"
+    return "standardise" if scale and scaler is None else "none"
 
 
 def _standardised(X) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import click
 
 from .choices import GROUPS, SHARE, Model, NameList, Parsed, Registered, TableCommand, names_at
 from .common import CLUSTER_RANGE, cluster_range, friendly, quiet_warnings
-from .data import open_data, scaled
+from .data import estimator_scale, open_data, scaled
 from .folders import check_results
 from .options import DENSE, fit_options, noise_option, table_options, transformation_option
 from .results import finish
@@ -71,7 +71,7 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
     table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
     X, scaler = scaled(table, scale)
     estimator = _estimator(method, sparsity=sparsity, model=model, noise_factors=noise_factors,
-                           scale="auto" if scale is None else "none", transformation=transformation, n_init=n_init,
+                           scale=estimator_scale(scale, scaler), transformation=transformation, n_init=n_init,
                            random_state=seed, n_jobs=jobs, memory=memory)  # fmt: skip
     if clusters == "auto":
         found = _number_chosen(estimator, table, X, jobs, quiet, as_json)
@@ -127,7 +127,7 @@ def search(source, clusters, models, criterion, joint, checkpoint, transformatio
     X, scaler = scaled(table, scale)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation,
-                   scale="auto" if scale is None else "none"),
+                   scale=estimator_scale(scale, scaler)),
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
     ).fit(X, sample_weight=table.weights)  # fmt: skip

@@ -24,6 +24,7 @@ from ..model.criteria import CRITERIA
 from ..policy.criterion import Partition
 from ..policy.powers import Powers, log_slope
 from ..rows.base import ArrayRows, Rows
+from ..tables.anndata_object import is_anndata
 from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.frames import as_frame
@@ -294,6 +295,8 @@ class FittedDLM(Described, FittedMixture):
 
     def _for_columns(self, X):
         """(model, table), both restricted to the selected columns if the frame has other columns than the fit."""
+        if is_anndata(X):  # the genes are taken by their names
+            return (self if needed_names(self, X.var_names) is None else on_selected(self)), X
         needed = needed_names(self, getattr(X, "columns", None))
         return (self, X) if needed is None else (on_selected(self), X[needed])
 

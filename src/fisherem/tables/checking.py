@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from .._utils.wording import count
 from ..rows.blocks import check_finite
+from .anndata_object import anndata_rows, genes_of, is_anndata
 from .dask_table import DaskTable, is_dask
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
@@ -54,6 +55,8 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_n
     With `elsewhere`, files that do not fit the estimator's memory budget and dask collections are returned as a
     `FileTable` or a `DaskTable`, whose values are checked when they are read. Without it, they raise an error.
     """
+    if is_anndata(X):
+        X = _of_anndata(estimator, X, None if reset else getattr(estimator, "feature_names_in_", None))
     if not elsewhere:
         return _check_in_memory(estimator, _loaded(estimator, as_frame(X)), reset)
     opened = with_names(open_rows(estimator, X), feature_names)
@@ -70,7 +73,7 @@ def open_rows(estimator, X) -> Any:
     """
     if isinstance(X, (DaskTable, FileTable, SparseTable)):
         return X
-    X = as_frame(X)
+    X = _of_anndata(estimator, X) if is_anndata(X) else as_frame(X)
     if np.ma.isMaskedArray(X):
         return unmasked(X)
     if is_sparse(X):
@@ -80,6 +83,12 @@ def open_rows(estimator, X) -> Any:
         _check_numeric(X)
         return table
     return _opened(estimator, X) if is_stored(X) else X
+
+
+def _of_anndata(estimator, X, names=None) -> Any:
+    """The genes of an AnnData object that take part, or those named, as a frame or a table with their names."""
+    matrix, found = anndata_rows(X, parse_memory(_memory(estimator)), genes_of(X, names))
+    return with_names(open_rows(estimator, matrix), found)
 
 
 def _opened(estimator, X) -> Any:

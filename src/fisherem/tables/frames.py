@@ -32,7 +32,7 @@ def as_frame(X: Any) -> Any:
     """
     if isinstance(X, pd.DataFrame):
         return _with_text_names(_without_sparse_columns(X))
-    if isinstance(X, _AS_THEY_ARE) or is_stored(X) or is_sparse(X) or is_dask(X):
+    if isinstance(X, _AS_THEY_ARE) or hasattr(X, "obs_names") or is_stored(X) or is_sparse(X) or is_dask(X):
         return X
     import narwhals as nw
 

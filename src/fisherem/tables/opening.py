@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from .._utils.wording import column_name, listed
-from . import text, whole_files  # noqa: F401 (they register their readers)
+from . import h5ad, matrix_market, text, whole_files  # noqa: F401 (they register their readers)
+from .annotated import annotated_table
 from .arranging import Roles, arrange, table_of
 from .duplicates import DUPLICATES, REFUSE
 from .errors import TableError
@@ -106,6 +107,9 @@ def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | Non
             raise TableError(
                 f"{path}: {option} (--{option}) applies to {where} only ({kinds}); leave it out for this kind of file"
             )
+    if reader.annotated is not None:
+        limit = parse_memory(memory)
+        return annotated_table(path, reader.annotated(path, memory=limit), roles, limit, missing, transpose)
     if reader.streamed is not None:
         opened = reader.streamed(path)
         if not transpose:

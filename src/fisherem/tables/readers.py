@@ -1,7 +1,8 @@
 """The register of readers: which kinds of files hold tables, and how each of them is read.
 
-A reader converts a path to a table in one of two ways: `whole` returns a `Sheet` (a frame of n rows), `streamed`
-returns a `Source` that reads any range of rows. A new kind of file needs one entry:
+A reader converts a path to a table in one of three ways: `whole` returns a `Sheet` (a frame of n rows), `streamed`
+returns a `Source` that reads any range of rows, `annotated` returns a matrix with what is known of its rows and
+columns. A new kind of file needs one entry:
 
     READERS.add(".foo", Reader(whole=read_foo))
 
@@ -24,7 +25,9 @@ from .errors import MissingFileError, TableError
 from .kinds import repeated
 from .sources import Source
 
-__all__ = ["READERS", "Reader", "Sheet", "check_names", "kinds_of_files", "reader_of"]
+__all__ = [
+    "FOLDER_10X", "READERS", "Reader", "Sheet", "check_names", "in_10x_folder", "kinds_of_files", "reader_of",
+]  # fmt: skip
 
 
 @dataclass
@@ -61,16 +64,28 @@ class Reader:
 
     whole: Callable[..., Sheet] | None = None  # (path, **options) -> sheet
     streamed: Callable[[Path], Source] | None = None
+    annotated: Callable[..., Any] | None = None  # (path, memory=) -> a matrix with annotation, `Annotated`
     packed: bool = False  # whether files of this kind may be compressed with gzip: name.csv.gz
     options: tuple[str, ...] = ()  # those of as_text, comma, memory, repeats and sheet that `whole` takes
 
     def __post_init__(self):
-        if self.whole is None and self.streamed is None:
+        if self.whole is None and self.streamed is None and self.annotated is None:
             raise TypeError("a reader needs a function: whole(path) -> Sheet or streamed(path) -> Source")
 
 
 # Readers by suffix. The modules that define them fill the register when it is first used.
 READERS: Register[Reader] = Register("kind of file", filled_by="fisherem.tables.opening")
+
+
+# The name of the reader of folders with matrix.mtx, barcodes.tsv and features.tsv, which have no suffix.
+FOLDER_10X = "10x folder"
+
+
+def in_10x_folder(path: Path) -> bool:
+    """Whether a folder has a matrix and the names of its cells, as those of 10x Genomics."""
+    return path.is_dir() and all(
+        any((path / f"{name}{end}").is_file() for end in ("", ".gz")) for name in ("matrix.mtx", "barcodes.tsv")
+    )
 
 
 def kinds_of_files() -> str:
@@ -84,12 +99,14 @@ def reader_of(path: Path) -> Reader:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] == [".gz"] and len(suffixes) > 1
     kind = suffixes[-2] if packed else (suffixes or [""])[-1]
+    if in_10x_folder(path):
+        kind, packed = FOLDER_10X, False
     reader = READERS.get(kind)
     if reader is None or (packed and not reader.packed):
         raise TableError(f"{path}: unknown kind of file {kind!r}; tables are read from {kinds_of_files()}")
     if not path.exists():
         raise MissingFileError(f"{path}: no such file")
-    if path.is_dir() and reader.streamed is None:
+    if path.is_dir() and reader.streamed is None and kind != FOLDER_10X:
         raise TableError(f"{path}: a folder; give the path of a file")
     return reader
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ class SparseTable:
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         """The rows with these numbers (ascending), as a dense array."""
         return self[index]
+
+    def select(self, columns: Sequence[int]) -> SparseTable:
+        """The same rows with these columns only, in this order."""
+        names = None if self.names is None else [self.names[j] for j in columns]
+        return SparseTable.of(self.matrix[:, list(columns)], names, self.memory)
+
+    def to_numpy(self) -> SparseTable:
+        """The same rows without names, for models that were fitted to arrays (cf. `DataFrame.to_numpy`)."""
+        return SparseTable.of(self.matrix, None, self.memory)
 
     def divided(self, scales: np.ndarray) -> SparseTable:
         """The table with column j divided by scales[j]; it stays sparse."""

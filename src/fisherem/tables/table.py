@@ -14,6 +14,7 @@ from .cells import check_cells
 from .errors import TableError
 from .file_table import FileTable
 from .identifiers import odd_columns
+from .sparse_table import SparseTable
 
 __all__ = ["Table"]
 
@@ -22,14 +23,14 @@ __all__ = ["Table"]
 class Table:
     """A table of n rows and p numeric columns, with the ids and known classes of its rows.
 
-    X, a frame or a `FileTable` · ids (n), by default 1, 2, ... · labels (n) for scoring, or None · notes on how the
-    file was read · path, or None if the table was not opened from a path · hints about possible mistakes · weights (n)
-    of the rows, or None · annotation, a frame of n rows with what is known of the samples (a sample sheet, the
-    description of a series matrix, a second header row), or None · variables, a frame of p rows with what the file says
-    of the variables (symbols, descriptions, units), or None
+    X, a frame, a `FileTable` or a `SparseTable` · ids (n), by default 1, 2, ... · labels (n) for scoring, or None ·
+    notes on how the file was read · path, or None if the table was not opened from a path · hints about possible
+    mistakes · weights (n) of the rows, or None · annotation, a frame of n rows with what is known of the samples (a
+    sample sheet, the description of a series matrix, a second header row), or None · variables, a frame of p rows with
+    what the file says of the variables (symbols, descriptions, units), or None
     """
 
-    X: pd.DataFrame | FileTable
+    X: pd.DataFrame | FileTable | SparseTable
     ids: Sequence | np.ndarray
     labels: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
@@ -42,7 +43,7 @@ class Table:
     @property
     def names(self) -> list[str]:
         """The names of the columns; x1, x2, ... if the file has none."""
-        if isinstance(self.X, FileTable):
+        if isinstance(self.X, (FileTable, SparseTable)):
             return self.X.names or [column_name(j) for j in range(self.X.shape[1])]
         return list(self.X.columns)
 
@@ -73,7 +74,7 @@ class Table:
         if missing:
             raise TableError(f"{self.path}: the model needs columns that are missing: {listed(missing)}")
         columns = [place[name] for name in names]
-        X = self.X.select(columns) if isinstance(self.X, FileTable) else self.X.iloc[:, columns]
+        X = self.X.select(columns) if isinstance(self.X, (FileTable, SparseTable)) else self.X.iloc[:, columns]
         known = self.variables
         return replace(self, X=X, variables=None if known is None else known.iloc[columns].reset_index(drop=True))
 
