@@ -17,6 +17,10 @@ from .results import verdict_record
 __all__ = ["segment"]
 
 
+# The file in the folder of the results from which a run that was ended goes on.
+CHECKPOINT = ".checkpoint.npz"
+
+
 def _clusters(text: str):
     """A number of groups, a list of several, or "auto"."""
     numbers = cluster_range(text)
@@ -117,6 +121,9 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--resample", is_flag=True, help="With --apply: interpolate between the bands around a wavelength.")
 @click.option("--variable", help="Name of the cube in a file of several arrays (.mat, .nc, .h5, .zarr).")
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
+@click.option("--memory", metavar="SIZE", default="1GiB", show_default=True,
+              help="Memory budget: cleaned pixels that take more than a quarter of it are read from the file in every "
+              "pass.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @json_option
@@ -135,11 +142,13 @@ def segment(
     from ..images import segment as run
     from ..images.library import as_library
     from ..images.write import FILES
+    from ..tables.file_table import parse_memory
 
     quiet_warnings()
     _check_task(clusters, model_file)
     check_inputs(output / name for name in FILES)
     scene = None if model_file is None else _scene_model(model_file)
+    parse_memory(options["memory"])
     options |= {"normalise": "auto" if normalise is None else normalise, "random_state": seed}
     cube = read(image, variable=variable, shape=shape)
     if options["library"] is not None:  # read first, as the classes
@@ -149,7 +158,8 @@ def segment(
     _check_number_of_names(names, clusters if scene is None else scene.n_clusters)
     with output_folder(output) as new:
         if scene is None:
-            found = run(cube, clusters, progress=False if quiet or as_json else "auto", **options)
+            shown = False if quiet or as_json else "auto"
+            found = run(cube, clusters, progress=shown, checkpoint=output / CHECKPOINT, **options)
         else:
             given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep", "library")}
             found = scene.predict(cube, tolerance=tolerance, resample=resample, **given)
@@ -167,7 +177,7 @@ def segment(
 # Options that say how a model is fitted, which --apply does not do, and those that only --apply has.
 _OF_A_FIT = (
     "clusters", "criterion", "sparsity", "model", "method", "bands", "spatial", "normalise", "standardise", "missing",
-    "min_size", "spread", "stability", "seed",
+    "min_size", "spread", "stability", "seed", "memory",
 )  # fmt: skip
 _OF_A_MODEL = ("tolerance", "resample")
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..tables.file_table import parse_memory
 from ..tables.gaps import REFUSE
 from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
 from .cleaning_report import CleaningReport
@@ -62,8 +63,9 @@ class Cleaned:
 
 
 def clean(
-    cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False, missing=DROP_PIXELS, keep=()
-) -> Cleaned:
+    cube: Cube, *, bands=None, mask=None, clip=CLIP, normalise=True, standardise=False, missing=DROP_PIXELS, keep=(),
+    memory=None,
+) -> Cleaned:  # fmt: skip
     """Choose the pixels and bands to use, count the others, and make the rows (n x p) that are clustered.
 
     Parameters
@@ -79,7 +81,10 @@ def clean(
         than 5% of the pixels have missing values and all rows fit in memory, else "drop-rows"
     keep : faults that are found without being declared are left out; "fill" (one value in every band), "bands" (noise)
         and "columns" (striped, dead) name what to use nevertheless, True all of it
+    memory : a budget such as "2GB": rows that take more than a quarter of it are made from the file whenever they are
+        read; by default 1 GiB
     """
+    keep_bytes = _KEEP_BYTES if memory is None else parse_memory(memory) // 4
     kept_faults = as_keep(keep)
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")
@@ -92,7 +97,7 @@ def clean(
     chosen = _chosen_bands(cube, bands, report)
     use, chosen = _without_faults(cube, use, chosen, kept_faults, report)
     limits = None if clip is None else _limits(cube, use, chosen, float(clip))
-    cube, chosen, use = _scan(cube, use, chosen, limits, report, missing, kept_faults)
+    cube, chosen, use = _scan(cube, use, chosen, limits, report, missing, kept_faults, keep_bytes)
     kept = np.flatnonzero(chosen)
     index = None if use.all() else np.flatnonzero(use)
     rows = CleanPixels(cube.pixels, index, None if chosen.all() else kept)
@@ -110,7 +115,7 @@ def clean(
         standardise_bands(rows)
     report.standardised = standardise
     report.used_pixels, report.used_bands = rows.shape
-    made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > _KEEP_BYTES else in_memory(rows)
+    made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > keep_bytes else in_memory(rows)
     return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report, clipped_to)
 
 
@@ -193,7 +198,7 @@ def _levels(cube: Cube, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return middle, spread
 
 
-def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str, keep: frozenset[str]):
+def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str, keep: frozenset[str], most_bytes: int):
     """(cube, bands, pixels) to use: without empty and constant bands, and without incomplete and empty pixels; the
     cube has the fill value that was found where it declares none."""
     found = examine(cube, use, chosen, limits)
@@ -211,7 +216,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str,
             raise ValueError("every band lacks values in some pixels: missing='model' keeps them all")
         report.bands_empty = tuple(int(j) for j in np.flatnonzero(empty))
         found = examine(cube, use, chosen := chosen & ~empty, limits, fills=fills)
-    if found.gaps[chosen].any() and _keeps_gaps(missing, found, int(use.sum()), int(chosen.sum())):
+    if found.gaps[chosen].any() and _keeps_gaps(missing, found, int(use.sum()), int(chosen.sum()), most_bytes):
         found = examine(cube, use, chosen, limits, keep=True, fills=fills)
         report.gap_pixels, report.gap_cells = found.n_gappy, int(found.gaps[chosen].sum())
     report.fill_pixels, report.not_finite_pixels = found.n_fill, found.n_not_finite
@@ -229,7 +234,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str,
     return cube, chosen, use
 
 
-def _keeps_gaps(missing: str, found: Found, n: int, p: int) -> bool:
+def _keeps_gaps(missing: str, found: Found, n: int, p: int, most_bytes: int) -> bool:
     """Whether pixels with missing values are kept."""
     if missing == REFUSE:
         band = int(np.flatnonzero(found.gaps)[0])
@@ -237,10 +242,10 @@ def _keeps_gaps(missing: str, found: Found, n: int, p: int) -> bool:
             f"{found.n_gappy} pixels have no value in some of the bands, the first of these bands is {band + 1}: "
             "missing='model' uses the observed values, 'drop-rows' leaves these pixels out, 'drop-columns' the bands"
         )
-    small = 8 * n * p <= _KEEP_BYTES
+    small = 8 * n * p <= most_bytes
     if missing == MODEL and not small:
         raise ValueError(
             f"{n} pixels x {p} bands are more than a fit with missing values holds in memory "
-            f"({_KEEP_BYTES // 2**20} MB): use a mask, fewer bands, or missing='drop-rows'"
+            f"({most_bytes // 2**20} MB): use a mask, fewer bands, more memory (--memory), or missing='drop-rows'"
         )
     return missing == MODEL or (missing == AUTO and small and found.n_gappy > _FEW_GAPS * n)

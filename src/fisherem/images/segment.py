@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._utils.passes import looking_on
+from .._utils.progress import progress_bar
+from .._utils.wording import count
 from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
@@ -18,6 +22,7 @@ from ..rows.threads import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
 from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
+from .checkpoint import Checkpoint, Watching, digest
 from .clean import CLIP, Cleaned, clean
 from .colours import check_rgb
 from .cube import Cube
@@ -68,6 +73,8 @@ def segment(
     rgb: Sequence[int] | None = None,
     stability: int | None = None,
     library=None,
+    memory=None,
+    checkpoint=None,
     progress: bool | str = "auto",
     **options,
 ) -> Segmentation:
@@ -110,7 +117,11 @@ def segment(
         reproduced (`stability`)
     library : a spectral library (see `read_library`): the nearest spectra of each group by spectral angle and by the
         fit of absorption features (`identified`)
-    progress : a bar on standard error while the number of groups is searched; "auto" only in a terminal
+    memory : a budget such as "2GB" (default 1 GiB): cleaned pixels that take more than a quarter of it are made from
+        the file in every pass
+    checkpoint : a file that the last pass over all pixels is kept in while the fit is under way; a call with the same
+        pixels and settings goes on from there, and deletes it when it is done
+    progress : a bar on standard error; "auto" only in a terminal
     options : further parameters of the estimator (max_iter, tol, discriminant, ...)
     """
     if isinstance(n_clusters, (bool, float, np.floating)) or n_clusters is None:
@@ -129,8 +140,9 @@ def segment(
         found = _segment(
             cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
-                      "missing": missing, "keep": as_keep(keep)},
-            criterion=criterion, progress=progress, shaping=_Shaping(min_size, spread, known, rgb, stability),
+                      "missing": missing, "keep": as_keep(keep), "memory": memory},
+            criterion=criterion, progress=progress,
+            shaping=_Shaping(min_size, spread, known, rgb, stability, checkpoint),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
     return found if spectra is None else found.identify(spectra)
@@ -145,6 +157,7 @@ class _Shaping:
     truth: Truth | None
     rgb: tuple[int, int, int] | None
     stability: int | None
+    checkpoint: Any = None
 
 
 def _segment(
@@ -162,11 +175,16 @@ def _segment(
     search = None
     if not isinstance(n_clusters, (int, np.integer)):
         search = _search(n_clusters, model, method, sparsity, criterion, progress, settings)
-        found = _searched(search, cleaned, prior)
+        # the search has a bar of its own
+        with _looking_on(cleaned, search, (strength, neighbours), shaping.checkpoint, False) as kept:
+            found = _searched(search, cleaned, prior)
     else:
-        found = _fitted(
-            _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings), cleaned, prior
-        )
+        wanted = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
+        with _looking_on(cleaned, wanted, (strength, neighbours), shaping.checkpoint, progress) as kept:
+            found = _fitted(wanted, cleaned, prior)
+    if kept is not None and kept.resumed:
+        note = f"the fit went on from a checkpoint, after {count(kept.resumed, 'iteration')} of an earlier call"
+        found = replace(found, notes=(*found.notes, note))
     found = without_small_groups(found, least, cleaned.rows, prior)
     found = spread_bands(found, wanted=shaping.spread)
     found.fitted.scale_warning_ = ""
@@ -182,7 +200,17 @@ def _segment(
         sure = pixel_stability(
             found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
         )
+    if kept is not None:
+        kept.remove()
     return _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
+
+
+@contextmanager
+def _looking_on(cleaned: Cleaned, estimator, settings, path, progress) -> Iterator[Checkpoint | None]:
+    """A progress bar and a checkpoint of the passes inside the block; gives the checkpoint, or None."""
+    kept = None if path is None else Checkpoint(path, digest(cleaned, estimator, settings), len(cleaned.rows))
+    with progress_bar("passes", progress) as bar, looking_on(Watching(bar, kept)):
+        yield kept
 
 
 def _searched(search: ModelSearch, cleaned: Cleaned, prior) -> Grouped:

@@ -21,6 +21,8 @@ __all__ = ["Columns", "columns_of", "spacing_floors", "spiked"]
 
 # Rows that the values of a column are seen on.
 _ROWS = 1000
+# Up to this many cells equal rows are looked for.
+_DISTINCT_CELLS = 10**8
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,20 @@ def columns_of(problem: Problem) -> Columns:
         p = given.p
         floors, frequent = np.zeros(p), np.zeros(p, bool)
         if given.portable:
-            # equal rows count once, so that weights and repetitions mean the same
-            rows = np.sort(distinct_rows(given, given.weights)[0])
+            rows = _looked_at(given)
             some = rows[np.unique(np.linspace(0, len(rows) - 1, _ROWS).astype(int))]
             ordered = np.sort(np.asarray(given.take(some), float), axis=0)
             floors, frequent = _floors(ordered, ordered.var(axis=0)), _frequent(ordered)
         _KNOWN[given] = Columns(np.where(floors > THRESHOLDS.few_valued, floors, 0.0), frequent)
     return _KNOWN[given]
+
+
+def _looked_at(given: Rows) -> np.ndarray:
+    """The rows (numbers) that a sample is taken from: equal ones count once, so that weights and repetitions mean the
+    same; of large data all rows with a weight, as finding equal ones takes as long as a pass."""
+    if given.n * given.p <= _DISTINCT_CELLS:
+        return np.sort(distinct_rows(given, given.weights)[0])
+    return np.arange(given.n) if given.weights is None else np.flatnonzero(given.weights)
 
 
 def spacing_floors(values: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.passes import onlooker
 from ..._utils.register import Register
 from ..._utils.wording import group_name
 from ..data.e_step import Pass
@@ -204,6 +205,7 @@ class Run:
         """Iterate until the stopping rule holds; yields passes, is sent their results, and returns the fit."""
         step = self.family.begin(self.problem)
         met: Callable[[float, float], bool] = STOPPING[self.settings.stopping](self.settings.tol)
+        self._resume(met)
         sums: GroupSums | Expectation = self.problem.group_sums(self.states)
         while True:
             emptied = np.flatnonzero(sums.weights < _LEAST_OBSERVATIONS * min(1.0, self.problem.lightest))
@@ -225,6 +227,18 @@ class Run:
             if cycles or len(self.history) >= self.settings.max_iter:
                 return self._best_of_recent(StopKind.CYCLE if cycles else StopKind.MAX_ITER)
 
+    def _resume(self, met: Callable[[float, float], bool]) -> None:
+        """Go on from the posteriors and the history of a checkpoint, if someone who looks on has one."""
+        who = onlooker()
+        found = None if who is None else who.resume(self.problem.rows.n, self.phase)
+        if found is None:
+            return
+        posteriors, history = found
+        self.problem.rows.spread(self.states, "posteriors", posteriors)
+        self.history.extend(history)
+        for record in history:
+            met(record["log_likelihood"] / self.problem.weight, record.get("fisher", math.nan))
+
     def _iterate(self, step, sums) -> Generator[Pass, Any, tuple[Fit, Expectation]]:
         """One iteration, with its record."""
         solution, after, record_of_prior = yield from self.passes.iterate(step, self.states, sums)
@@ -244,6 +258,9 @@ class Run:
         stop = Stop(StopKind.RUNNING)
         fit = Fit(solution, self.states, after.log_likelihood, after.entropy, self.history, stop)
         self.recent.append(fit)
+        if (who := onlooker()) is not None:
+            rows, states = self.problem.rows, self.states
+            who.passed(rows.n, self.phase, self.history, lambda: rows.gather(states, "posteriors"))
         return fit, after
 
     def _leapt(self, step, solution: Solution, after: Expectation) -> tuple[Solution, Expectation]:

@@ -53,8 +53,9 @@ def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
     order = np.argsort(key, kind="stable")
     new = np.ones(n, bool)
     equal = np.flatnonzero(key[order][1:] == key[order][:-1]) + 1
-    if len(equal):
-        new[equal] = (rows_at(Y, order[equal]) != rows_at(Y, order[equal - 1])).any(axis=1)
+    for piece in pieces(len(equal), p):
+        some = equal[piece]
+        new[some] = (rows_at(Y, order[some]) != rows_at(Y, order[some - 1])).any(axis=1)
     group = np.cumsum(new) - 1
     index = np.empty(n, int)
     index[order] = group

@@ -1,0 +1,43 @@
+"""Who looks on while a fit passes over its rows, for progress and checkpoints: nobody by default.
+
+A run asks `resume` before its first pass and calls `passed` after every iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["Onlooker", "looking_on", "onlooker"]
+
+
+class Onlooker(Protocol):
+    """What `looking_on` is given."""
+
+    def resume(self, n: int, phase: str) -> tuple[np.ndarray, list[dict]] | None:
+        """(posteriors K x n, history) that a run over n rows goes on from; None to begin."""
+
+    def passed(self, n: int, phase: str, history: list[dict], posteriors: Callable[[], np.ndarray]) -> None:
+        """An iteration over n rows is done; `posteriors()` gives those that it ended with (K x n)."""
+
+
+_CURRENT: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
+
+
+def onlooker() -> Onlooker | None:
+    """Who looks on here."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def looking_on(who: Onlooker | None) -> Iterator[None]:
+    """`who` looks on inside the block."""
+    token = _CURRENT.set(who)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)

@@ -1,0 +1,149 @@
+"""Large scenes: a memory budget, progress, and checkpoints from which a run that was ended goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import fisherem.images.checkpoint as checkpoint
+from fisherem._utils.passes import looking_on
+from fisherem.datasets import mars_like
+from fisherem.images import clean, segment
+from fisherem.images.clean import CleanPixels
+
+from .files import write_envi
+
+
+class EndedError(Exception):
+    pass
+
+
+class EndAfter:
+    """Ends the fit after some iterations over all pixels."""
+
+    def __init__(self, kept, most):
+        self.kept, self.left = kept, most
+
+    def resume(self, n, phase):
+        return self.kept.resume(n, phase)
+
+    def passed(self, n, phase, history, posteriors):
+        self.kept.passed(n, phase, history, posteriors)
+        if n == self.kept.n:
+            self.left -= 1
+            if not self.left:
+                raise EndedError
+
+
+def end(monkeypatch, most, cube, path, **options):
+    with monkeypatch.context() as patched:
+        module = sys.modules["fisherem.images.segment"]
+        patched.setattr(module, "Watching", lambda bar, kept: EndAfter(kept, most))
+        with pytest.raises(EndedError):
+            segment(cube, 4, checkpoint=path, **options)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return mars_like(40, 36, 40, 4, seed=2, noise=0.03)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("options", [{"sparsity": 0.3}, {"method": None}, {}, {"method": None, "spatial": 1.0}])
+def test_a_run_that_was_ended_goes_on_where_it_was(scene, tmp_path, monkeypatch, most, options):
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "_TIMES", 0)
+    whole = segment(scene.cube, 4, **options)
+    path = tmp_path / "c.npz"
+    end(monkeypatch, most, scene.cube, path, **options)
+    assert path.exists()
+    again = segment(scene.cube, 4, checkpoint=path, **options)
+    assert any("went on from a checkpoint, after" in note for note in again.notes)
+    assert not path.exists()
+    np.testing.assert_array_equal(again.labels, whole.labels)
+    np.testing.assert_allclose(again.posteriors, whole.posteriors, atol=1e-6)
+    assert again.model.n_iter_ == whole.model.n_iter_
+
+
+def test_checkpoints_of_other_pixels_or_settings_are_ignored(scene, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    path = tmp_path / "c.npz"
+    end(monkeypatch, 2, scene.cube, path)
+    for K, cube in ((3, scene.cube), (4, mars_like(40, 36, 40, 4, seed=3).cube)):
+        kept = path.read_bytes()
+        found = segment(cube, K, checkpoint=path)
+        assert not any("checkpoint" in note for note in found.notes)
+        path.write_bytes(kept)
+    path.write_bytes(b"damaged")
+    assert segment(scene.cube, 4, checkpoint=path).n_clusters == 4
+
+
+def test_every_iteration_is_seen(scene):
+    seen = []
+
+    class Watcher:
+        def resume(self, n, phase):
+            return None
+
+        def passed(self, n, phase, history, posteriors):
+            seen.append((n, len(history), posteriors().shape))
+
+    from fisherem import FisherEM
+
+    rows = np.asarray(clean(scene.cube).rows, float)
+    with looking_on(Watcher()):
+        fitted = FisherEM(4, n_init=1, random_state=0).fit(rows)
+    assert len(seen) >= fitted.n_iter_
+    assert seen[0] == (len(rows), 1, (4, len(rows)))
+
+
+def test_progress_is_shown_with_a_given_number_of_groups(scene, capfd):
+    segment(scene.cube, 4, progress=True)
+    shown = capfd.readouterr().err
+    assert "passes" in shown
+    assert "iteration" in shown
+    segment(scene.cube, 4)  # not a terminal
+    assert capfd.readouterr().err == ""
+
+
+def test_the_memory_budget_decides_what_is_kept(scene):
+    assert isinstance(clean(scene.cube).rows, np.ndarray)
+    small = clean(scene.cube, memory="100kB")
+    assert isinstance(small.rows, CleanPixels)
+    np.testing.assert_array_equal(
+        segment(scene.cube, 4, memory=10**5).labels, segment(scene.cube, 4, memory="2GB").labels
+    )
+    with pytest.raises(ValueError, match="memory must be a budget like '1GB'"):
+        segment(scene.cube, 4, memory="much")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_sigterm_leaves_a_checkpoint_and_nothing_broken(scene, tmp_path):
+    path = write_envi(tmp_path / "a.hdr", np.tile(scene.cube.data, (3, 3, 1)), data_ignore_value=-9999)
+    out = tmp_path / "out"
+    program = (
+        "import time, fisherem.images.checkpoint as c; c.SECONDS = 0; c._TIMES = 0\n"
+        "old = c.Watching.passed\n"
+        "def slow(self, *a):\n    old(self, *a); time.sleep(0.2)\n"
+        "c.Watching.passed = slow\n"
+        "from fisherem.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, "segment", str(path), "-k", "4", "-o", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not (out / ".checkpoint.npz").exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert [p.name for p in out.iterdir()] == [".checkpoint.npz"]
+    again = [command[0], "-c", "from fisherem.cli import main; main()", *command[3:]]
+    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "went on from a checkpoint" in done.stdout
+    assert (out / "labels.tif").exists()
+    assert not (out / ".checkpoint.npz").exists()
