@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
@@ -83,6 +84,50 @@ def test_columns_in_which_a_quarter_of_the_rows_have_one_value_do_not_judge():
     X = np.random.default_rng(0).normal(size=(200, 3))
     X[:48, 0] = X[:52, 1] = 0.0
     assert spiked(X).tolist() == [False, True, False]
+
+
+def few_valued(values, columns, normal, n=600):
+    """A judge of columns of as many equally frequent values as given, and of normal ones."""
+    rng = np.random.default_rng(0)
+    counts = [rng.permutation(np.arange(n) % values).astype(float) for _ in range(columns)]
+    return Judge(prepare(np.column_stack([*counts, *rng.normal(size=(normal, n))]), ridge="auto"))
+
+
+@holds("category")
+def test_columns_of_up_to_seven_values_are_categories():
+    assert few_valued(7, 3, 2).mostly_categories  # 1 / (7^2 - 1) = 0.0208
+    assert not few_valued(8, 3, 2).mostly_categories  # 0.0159
+    assert few_valued(2, 2, 2).mostly_categories
+    assert not few_valued(2, 2, 3).mostly_categories
+
+
+@holds("seen")
+def test_the_judge_needs_half_of_the_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    X[:80, :2] = 0.0  # a frequent value, but many others
+    assert Judge(prepare(X, ridge="auto")).sees_enough
+    assert not Judge(prepare(X[:, :3], ridge="auto")).sees_enough
+    constant = np.column_stack([X, np.ones((200, 3))])  # columns without a difference do not count
+    assert Judge(prepare(constant, ridge="auto")).sees_enough
+
+
+def test_what_kmeans_finds_stays_where_columns_cannot_be_judged():
+    rng = np.random.default_rng(3)
+    y = np.arange(300) % 2
+    answers = (rng.uniform(size=(300, 12)) < np.where(y[:, None], 0.8, 0.3)).astype(float)
+    outlying = np.exp(2 * rng.normal(size=(300, 2)))
+    X = np.column_stack([answers, outlying])
+    model = FisherEM(2, random_state=0).fit(X)
+    start = model.decisions_.set_index("decision").loc["start"]
+    assert (start["choice"], start["reason"]) == (
+        "k-means on the columns, not moved",
+        "most columns are categories: the groups of k-means stay",
+    )
+    assert adjusted_rand_score(y, model.labels_) > 0.6
+    ink = np.maximum(rng.normal(size=(300, 12)) + np.where(y[:, None], 0.5, -0.8), 0.0)  # half of the values are 0
+    reason = FisherEM(2, random_state=0).fit(ink).decisions_.set_index("decision").loc["start", "reason"]
+    assert reason.startswith("most columns have a frequent value")
 
 
 def moves(other, own, K=3, share=THRESHOLDS.move, min_size="auto"):

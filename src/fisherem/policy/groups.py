@@ -4,7 +4,8 @@
     climbs    Gaussian groups on the scores (Fisher-EM with fewer rows than columns), then on the variables that differ
     judge     the gain over one group (`judge`)
 
-What k-means leads to stays unless the judge clearly prefers another partition.
+What k-means leads to stays unless the judge clearly prefers another partition, and wherever it cannot judge most of the
+columns.
 """
 
 from __future__ import annotations
@@ -71,11 +72,17 @@ def best_groups(
 ) -> tuple[Groups, Decision]:
     """(the groups to begin with, why): `first` (n labels) is what Fisher-EM from `start`, k-means, led to."""
     K = spec.n_clusters
+    anchor = Groups(_ANCHOR, first, judge.gain(first), kind=Kind.ANCHOR)
+    if judge.mostly_categories:
+        return _not_moved(start, anchor, "", "most columns are categories")
+    if not judge.sees_enough:
+        reason = "most columns have a frequent value and cannot be judged: what k-means leads to stays"
+        return anchor, Decision("start", _ANCHOR, "", reason)
     starts = {_ANCHOR: start}
     for name, labels in other_starts(problem, judge, K, rng):
         if len(np.unique(labels)) == K and not same_partition(labels, list(starts.values())):
             starts[name] = labels
-    found = [Groups(_ANCHOR, first, judge.gain(first), kind=Kind.ANCHOR)]
+    found = [anchor]
 
     def judged(name: str, labels: np.ndarray) -> None:
         if not same_partition(labels, [one.labels for one in found], _SAME):
@@ -90,10 +97,7 @@ def best_groups(
     tried = f"{tried} (gain over one group in nats per row)"
     own = [one for one in found if one.name.startswith(_ANCHOR) and not one.name.endswith(_FEW)]
     if not np.isfinite(max(one.gain.value for one in own)):
-        reason = "no column can be judged: the groups of k-means stay"
-        return replace(own[-1], labels=start, kind=Kind.OTHER), Decision(
-            "start", f"{_ANCHOR}, not moved", tried, reason
-        )
+        return _not_moved(start, anchor, tried, "no column tells groups apart")
     anchor = _best(own[0], own[1:], K, min_size, THRESHOLDS.tie)
     best = _best(anchor, [one for one in found if one not in own], K, min_size, THRESHOLDS.move)
     best = _best(best, list(_in_own_shapes(judge, [best, *own[1:2]], K)), K, min_size, THRESHOLDS.move)
@@ -101,6 +105,12 @@ def best_groups(
         return best, Decision("start", best.name, tried, "no other start leads to groups that clearly gain more")
     decision = Decision("start", best.name, tried, "its groups gain most over one group")
     return best if best.own else _on_fewest(problem, spec, judge, best), decision
+
+
+def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tuple[Groups, Decision]:
+    """k-means' own groups, which a fit keeps as they have no gain."""
+    groups = Groups(f"{_ANCHOR}, not moved", start, replace(anchor.gain, value=-np.inf))
+    return groups, Decision("start", groups.name, tried, f"{reason}: the groups of k-means stay")
 
 
 def _in_own_shapes(judge: Judge, found: list[Groups], n_clusters: int) -> Iterator[Groups]:

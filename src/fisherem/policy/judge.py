@@ -93,6 +93,9 @@ class Judge:
         self._values, self.floors = given.everything(), columns.floors
         # a Gaussian group follows a frequent value without end: such columns make groups, but say nothing about them
         self._mute = problem.constant | columns.spiked
+        varying = max(1, int((~problem.constant).sum()))
+        self.sees_enough = (~self._mute).sum() >= THRESHOLDS.seen * varying
+        self.mostly_categories = (self.floors > THRESHOLDS.category).sum() >= varying / 2
         self._scores: dict[int, np.ndarray] = {}
 
     def gain(self, labels: np.ndarray, *, own: bool = False) -> Gain:

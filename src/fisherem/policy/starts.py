@@ -13,7 +13,7 @@ import numpy as np
 
 from .._utils.agreement import adjusted_rand
 from ..core.data.problem import Problem
-from ..core.starts.metrics import centred_rows, shrunk, sparse_partitions
+from ..core.starts.metrics import centred_rows, in_shrunk_metric, principal, sparse_partitions
 from ..core.starts.partitions import distinct_rows
 from ..rows.threads import one_blas_thread
 from ..solvers.kmeans_runs import best_kmeans
@@ -50,11 +50,14 @@ def other_starts(
 
     with one_blas_thread():
         Z = centred_rows(problem.given, chosen)
-        columns = Z
         if problem.p < problem.rows.n:  # with fewer rows than columns, scores follow the noise of each column
             columns = judge.scores[chosen] * Z.std(axis=0)
             yield "k-means on scores", of_all(kmeans(columns))
+            axes, rotated = principal(columns), Z
+        else:
+            axes = principal(Z)
+            rotated = axes[0] * axes[1]
         for share in _SHRINKAGES:
-            yield f"k-means in a metric shrunk by {share}", of_all(kmeans(shrunk(columns, share)))
-        for i, labels in enumerate(sparse_partitions(Z, n_clusters, rng)):
+            yield f"k-means in a metric shrunk by {share}", of_all(kmeans(in_shrunk_metric(*axes, problem.p, share)))
+        for i, labels in enumerate(sparse_partitions(Z, n_clusters, rng, rotated)):
             yield f"sparse k-means {i + 1}", of_all(labels)

@@ -18,8 +18,8 @@ from ..data.sampling import Centres, one_sample
 from .partitions import STARTS, distinct_rows, is_large, pieces, rows_at
 
 __all__ = [
-    "LARGE", "centred_rows", "columns_at_once", "coordinates", "products", "shrunk", "shrunk_kmeans_starts",
-    "shrunk_partition", "sparse_kmeans_starts", "sparse_partitions",
+    "LARGE", "centred_rows", "columns_at_once", "coordinates", "in_shrunk_metric", "principal", "products", "shrunk",
+    "shrunk_kmeans_starts", "shrunk_partition", "sparse_kmeans_starts", "sparse_partitions",
 ]  # fmt: skip
 
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
@@ -34,11 +34,16 @@ _SHRINKAGE = 0.1
 LARGE = 2**24
 
 
-def sparse_partitions(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> list[np.ndarray]:
-    """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first."""
+def sparse_partitions(
+    Z: np.ndarray, n_clusters: int, rng: np.random.RandomState, rotated: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first.
+
+    `rotated` (n x m) are coordinates with the same distances, if they are known already.
+    """
     largest = LARGEST_SHARE * np.sqrt(Z.shape[1])
     # k-means on all variables depends on distances only, and the centres of a wide table would be as large as its rows
-    start = dense_start(coordinates(Z) if Z.size > LARGE else Z, n_clusters, _RUNS, rng)
+    start = dense_start(coordinates(Z) if rotated is None else rotated, n_clusters, _RUNS, rng)
     found: list[np.ndarray] = []
     for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
         fit = alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
@@ -80,10 +85,25 @@ def shrunk_partition(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState)
 
 def shrunk(Z: np.ndarray, share: float = _SHRINKAGE) -> np.ndarray:
     """Centred rows Z (n x p) times (S + share v I)^-1/2, up to a rotation; v is the mean variance."""
-    p = Z.shape[1]
-    u, singular, _ = np.linalg.svd(coordinates(Z) if Z.size > LARGE else Z, full_matrices=False)
-    values = singular**2 / len(Z)
+    return in_shrunk_metric(*principal(Z), Z.shape[1], share)
+
+
+def in_shrunk_metric(u: np.ndarray, singular: np.ndarray, p: int, share: float) -> np.ndarray:
+    """`shrunk` from the `principal` components of the rows: one decomposition serves several shares."""
+    values = singular**2 / len(u)
     return u * (singular / np.sqrt(values + max(share * values.sum() / p, np.finfo(float).tiny)))
+
+
+def principal(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors (n x r) and singular values (r) of centred rows Z (n x p), r = min(n, p).
+
+    With fewer rows than columns they come from the products of the rows: directions whose variance is below the
+    rounding error of these are as good as constant in any metric that is shrunk.
+    """
+    if Z.shape[0] >= Z.shape[1]:
+        return np.linalg.svd(Z, full_matrices=False)[:2]
+    values, vectors = np.linalg.eigh(products(Z))
+    return vectors, np.sqrt(np.maximum(values, 0))
 
 
 def centred_rows(rows: np.ndarray | Rows, chosen: np.ndarray) -> np.ndarray:
@@ -120,8 +140,8 @@ def coordinates(Z: np.ndarray) -> np.ndarray:
     """Coordinates (n x n) with the same inner products as the rows of Z (n x p) if n < p; otherwise Z."""
     if Z.shape[0] >= Z.shape[1]:
         return Z
-    values, vectors = np.linalg.eigh(products(Z))
-    return vectors * np.sqrt(np.maximum(values, 0))
+    vectors, singular = principal(Z)
+    return vectors * singular
 
 
 STARTS.seal()

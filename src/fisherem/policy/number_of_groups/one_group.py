@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from ..._utils.agreement import adjusted_rand
-from ...core.starts.metrics import shrunk
+from ...core.starts.metrics import in_shrunk_metric, principal
 from ...rows.threads import one_blas_thread
 from ...solvers.kmeans_runs import best_kmeans
 from ..columns import spacing_floors, spiked
@@ -106,7 +106,8 @@ def quick_gain(values: np.ndarray, seed: int) -> float:
     scores = plain if values.shape[1] > len(values) else standardised(Scores.of(values).transform(values), ones)
     best = -np.inf
     seen: list[np.ndarray] = []
-    for start in (plain, scores, *(shrunk(scores, share) for share in _SHRINKAGES)):
+    axes, p = principal(scores), scores.shape[1]
+    for start in (plain, scores, *(in_shrunk_metric(*axes, p, share) for share in _SHRINKAGES)):
         labels = best_kmeans(start, 2, _RUNS, int(rng.randint(np.iinfo(np.int32).max))).labels
         for _ in range(_ROUNDS):
             if any(adjusted_rand(labels, other) > _SAME for other in seen):
