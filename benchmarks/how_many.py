@@ -1,4 +1,4 @@
-"""How many groups: what the verdict says against what is true, by degree.
+"""How many groups: what the verdict says against what is true, by confidence.
 
 `python benchmarks/how_many.py` draws tables from a grid: one to six groups on 1, 2, 5 or 30 columns, neighbours 3, 4, 6
 or 10 standard deviations apart, equal and unequal sizes, Gaussian, factor, skewed and heavy-tailed noise, 60 to 2,000
@@ -155,7 +155,13 @@ def one(name, X, y, fit_too):
         SparseFisherEM(truth, random_state=0, n_jobs=1).fit(X)
         ratio = seconds / (time.perf_counter() - begin)
     said = search.verdict_
-    row = {"data": name, "truth": truth, "said": said.n_clusters, "degree": said.degree, "others": said.runners_up}
+    row = {
+        "data": name,
+        "truth": truth,
+        "said": said.n_clusters,
+        "confidence": said.confidence,
+        "others": said.runners_up,
+    }
     row |= {"variables": int(search.support_.sum()), "of": X.shape[1], "accuracy": accuracy(y, search.labels_)}
     shown = search.results_[["n_clusters", "gain", "valley", "agreement", "strength"]].to_dict("list")
     tests = {"column": search.evidence_.column, "tails": search.evidence_.joint_tails, "p": search.evidence_.one_group}
@@ -180,19 +186,19 @@ def cases(arguments):
 
 
 def summary(rows, by_data):
-    """Said against true, by degree, and by data for named cases."""
+    """Said against true, by confidence, and by data for named cases."""
     frame = pd.DataFrame(rows)
     frame["right"] = frame["said"] == frame["truth"]
     frame["group"] = np.where(frame["said"] == 1, "one group", "two or more")
-    for keys in (["degree"], ["degree", "group"], *([["data", "degree"]] if by_data else [])):
+    for keys in (["confidence"], ["confidence", "group"], *([["data", "confidence"]] if by_data else [])):
         counts = frame.groupby(keys, sort=False)["right"].agg(["sum", "size"])
         print(f"\n| {' | '.join(keys)} | right | searches |\n|{'---|' * (len(keys) + 2)}")
         for index, (right, size) in counts.iterrows():
             names = index if isinstance(index, tuple) else (index,)
             print(f"| {' | '.join(names)} | {right} | {size} |")
     print("\nsaid (columns) against true (rows)\n")
-    for degree, part in frame.groupby("degree", sort=False):
-        print(degree, pd.crosstab(part["truth"], part["said"]).to_string(), sep="\n", end="\n\n")
+    for confidence, part in frame.groupby("confidence", sort=False):
+        print(confidence, pd.crosstab(part["truth"], part["said"]).to_string(), sep="\n", end="\n\n")
 
 
 def main():
@@ -211,7 +217,7 @@ def main():
             break
         rows.append(one(name, X, y, arguments.tables))
         r = rows[-1]
-        chosen = f"{r['said']} ({r['degree']}; {list(r['others'])}), truth {r['truth']}"
+        chosen = f"{r['said']} ({r['confidence']}; {list(r['others'])}), truth {r['truth']}"
         kept = f"{r['variables']} of {r['of']} variables, accuracy {r['accuracy']:.3f}"
         print(f"{name}: {chosen}; {kept}, {r['seconds']:.1f} s, {r['ratio']:.1f} fits", flush=True)
         if arguments.keep:

@@ -41,7 +41,7 @@ print("the same groups:", (model.predict(changed) == model.labels_).all())
 # %%
 # The other measurements differ between the groups, too, but the selected ones explain how.
 
-print(model.roles_[["variable", "role", "gain", "explained_by"]].round(1).to_string())
+print(model.roles_[["variable", "role", "conditional_gain", "explained_by"]].round(1).to_string())
 
 # %%
 # What the groups are made of: their means on the selected variables, in standard deviations.

@@ -38,7 +38,7 @@ for method, settings in calls.items():
 
 roles = fits["default"].roles_
 print(roles["role"].value_counts().to_string())
-print("noise among the first 50:", (roles["role"][:50] == "noise").sum())
+print("no evidence among the first 50:", (roles["role"][:50] == "no evidence").sum())
 
 # %%
 # The size of the loadings; the 50 variables come first in this simulation.

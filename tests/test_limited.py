@@ -43,17 +43,17 @@ def gone(pid: int) -> bool:
 
 def test_work_past_its_limit_is_ended_with_what_it_started(tmp_path):
     with LimitedWorker(ready) as worker:
-        total, first = worker.run(sums, 10, seconds=60)
+        total, first = worker.run(sums, 10, time_limit=60)
         assert total == 45
         with pytest.raises(ArithmeticError, match="no luck"):
-            worker.run(fails, seconds=60)
-        assert worker.run(sums, 3, seconds=60) == (3, first)  # an error leaves the process as it is
+            worker.run(fails, time_limit=60)
+        assert worker.run(sums, 3, time_limit=60) == (3, first)  # an error leaves the process as it is
         with pytest.raises(TimeUpError, match="stopped after 3 s, which is its limit"):
-            worker.run(for_ever, tmp_path / "pids", seconds=3)
+            worker.run(for_ever, tmp_path / "pids", time_limit=3)
         mine, child = map(int, (tmp_path / "pids").read_text().split())
         assert mine == first
         assert gone(mine)
         assert gone(child)
-        total, second = worker.run(sums, 4, seconds=60)
+        total, second = worker.run(sums, 4, time_limit=60)
         assert (total, second != first) == (6, True)
     assert gone(second)

@@ -113,6 +113,21 @@ def test_old_files_name_classes_by_the_modules_they_were_in(frame, tmp_path, mod
     np.testing.assert_array_equal(back.transform(frame), model.transform(frame))
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a selector"])
+def test_old_files_name_attributes_as_they_were_named(frame, tmp_path, inside):
+    """Sparse k-means of version 0.1.0 had `weights_` of the variables."""
+    model = SparseKMeans(3, bound=2.0, random_state=0).fit(frame)
+    old = SelectDiscriminative(SparseKMeans(3, bound=2.0, random_state=0)).fit(frame) if inside else model
+    held = old.estimator_ if inside else old
+    expected, labels = held.feature_weights_.copy(), model.predict(frame)
+    held.weights_ = vars(held).pop("feature_weights_")
+    back = load(save(old, tmp_path / "old.skops"))
+    back = back.estimator_ if inside else back
+    np.testing.assert_array_equal(back.feature_weights_, expected)
+    assert not hasattr(back, "weights_")
+    np.testing.assert_array_equal(back.predict(frame), labels)
+
+
 def test_public_classes_say_that_they_live_in_the_package():
     """Model files name them by that, wherever their module goes."""
     classes = [c for c in (getattr(fisherem, name) for name in fisherem.__all__) if isinstance(c, type)]

@@ -262,10 +262,22 @@ def _check_container(path: Path) -> None:
         raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, more than its own size")
 
 
+# Attributes that had other names in version 0.1.0, by class.
+_RENAMED = {"SparseKMeans": {"weights_": "feature_weights_"}}
+
+
+def _rename(estimator) -> None:
+    for old, new in _RENAMED.get(type(estimator).__name__, {}).items():
+        if old in vars(estimator):
+            setattr(estimator, new, vars(estimator).pop(old))
+
+
 def _with_defaults(model):
     """Give an estimator from an earlier version the parameters and attributes that it lacks."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
         if type(one).__module__.partition(".")[0] == "fisherem":
+            for held in (one, getattr(one, "estimator_", None)):  # of a selector
+                _rename(held)
             if hasattr(one, "loadings_") and not hasattr(one, "means"):
                 one.means = "full"  # all that version 0.1.0 had
                 one.group_means_ = one.means_

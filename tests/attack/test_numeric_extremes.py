@@ -163,6 +163,6 @@ def test_sparse_k_means_in_any_unit():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model = SparseKMeans(3, bound=1.5, random_state=0).fit(Z)
-        np.testing.assert_array_equal(model.weights_, expected.weights_)
+        np.testing.assert_array_equal(model.feature_weights_, expected.feature_weights_)
         np.testing.assert_array_equal(model.labels_, expected.labels_)
         np.testing.assert_array_equal(model.predict(Z), model.labels_)

@@ -100,7 +100,7 @@ def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
     assert {"agreement", "gain", "bic"} <= set(results.columns)
     found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--force", "--json", *ROLES).output)
     assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
-    assert found["verdict"]["degree"] in ("clear", "leaning")
+    assert found["verdict"]["confidence"] in ("clear", "leaning")
     refused = run(
         "search", wine_csv, "--criterion", "verdict", "--models", "AB", "-o", tmp_path / "not", *ROLES, code=2
     ).output

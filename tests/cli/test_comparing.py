@@ -33,14 +33,14 @@ def test_rows_appear_as_they_finish_and_progress_says_which_runs(wine_csv, monke
     """What is printed, in its order, between the moments at which the methods begin."""
     moments = []
 
-    def fitted(worker, estimator, X, p, seconds):
-        moments.append((type(estimator).__name__, seconds))
+    def fitted(worker, estimator, X, p, time_limit):
+        moments.append((type(estimator).__name__, time_limit))
         click.echo(f"<fitting {type(estimator).__name__}>")
         return comparison._fit(estimator, X, p)
 
     monkeypatch.setattr(comparison, "_fitted", fitted)
     result = run(
-        "compare", wine_csv, "-k", 3, "--methods", "K-Means,FisherEM", "--seconds", 7, "--label-column", "cultivar"
+        "compare", wine_csv, "-k", 3, "--methods", "K-Means,FisherEM", "--time-limit", 7, "--label-column", "cultivar"
     )
     assert moments == [("KMeans", 7.0), ("FisherEM", 7.0)]
     lines = result.stdout.splitlines()
@@ -54,7 +54,7 @@ def test_a_row_leaves_the_process_before_the_next_method_runs(wine_csv):
     code = (
         "import time\nfrom fisherem.search import comparison\nfrom fisherem.cli import main\n"
         "fit = comparison._fit\n"
-        "def fitted(worker, estimator, X, p, seconds):\n"
+        "def fitted(worker, estimator, X, p, time_limit):\n"
         "    if type(estimator).__name__ == 'FisherEM': time.sleep(300)\n"
         "    return fit(estimator, X, p)\n"
         "comparison._fitted = fitted\n"
@@ -68,7 +68,7 @@ def test_a_row_leaves_the_process_before_the_next_method_runs(wine_csv):
 
 def test_a_method_past_its_limit_is_a_line_that_says_so(wine_csv, tmp_path):
     target = tmp_path / "table.csv"
-    chosen = ("--methods", "kmeans,SparseKMeans", "--seconds", 0.02)
+    chosen = ("--methods", "kmeans,SparseKMeans", "--time-limit", 0.02)
     shown = run("compare", wine_csv, "-k", 3, *chosen, "--label-column", "cultivar", "-o", target).stdout
     assert "stopped after 0.02 s, which is its limit" in shown
     table = pd.read_csv(target).set_index("method")
@@ -80,6 +80,6 @@ def test_help_lists_the_methods_and_names_are_forgiving(wine_csv):
     shown = " ".join(re.sub(r"-\n\s*", "-", run("compare", "--help").output).split())
     for name in methods():
         assert name in shown
-    assert "--seconds" in shown
+    assert "--time-limit" in shown
     said = run("compare", wine_csv, "-k", 3, "--methods", "magic", code=2).output
     assert "methods must be 'all', names among" in said

@@ -35,14 +35,14 @@ def test_fit_says_what_comes_back(blobs_csv, tmp_path):
     out = tmp_path / "out"
     shown = run("fit", blobs_csv, "-k", 3, "--id-column", "id", "--stability", 3, "-o", out, *FAST)
     labels, variables, roles = (pd.read_csv(out / f"{name}.csv") for name in ("labels", "variables", "roles"))
-    assert list(labels.columns) == ["id", "cluster", "posterior", "tail_probability", "came_back"]
-    assert (np.round(3 * labels["came_back"], 9) % 1 == 0).all()
-    share = f"{labels['came_back'].mean():.0%}"
+    assert list(labels.columns) == ["id", "cluster", "posterior", "tail_probability", "reproducibility"]
+    assert (np.round(3 * labels["reproducibility"], 9) % 1 == 0).all()
+    share = f"{labels['reproducibility'].mean():.0%}"
     assert f"assigned to their group again in {share} of 3 refits on 50% of the rows" in " ".join(shown.split())
-    assert labels["came_back"].mean() > 0.9
+    assert labels["reproducibility"].mean() > 0.9
     for table in (variables, roles):
-        assert table["came_back"].between(0, 1).all()
-    np.testing.assert_array_equal(variables["came_back"], roles["came_back"])
+        assert table["reproducibility"].between(0, 1).all()
+    np.testing.assert_array_equal(variables["reproducibility"], roles["reproducibility"])
     assert "selected again" in shown
     page = (out / "report.html").read_text()
     assert "Stability on other rows" in page
@@ -57,7 +57,7 @@ def test_search_refits_the_number_of_groups_that_it_chose(blobs_csv, tmp_path):
     assert found["n_refits"] == 2
     assert 0.5 <= found["rows"] <= 1
     assert set(found["variables"]) == set(result["variables"])
-    assert "came_back" in pd.read_csv(tmp_path / "out" / "labels.csv").columns
+    assert "reproducibility" in pd.read_csv(tmp_path / "out" / "labels.csv").columns
 
 
 def test_without_it_saturated_posteriors_are_not_called_certain(tmp_path):
@@ -67,7 +67,7 @@ def test_without_it_saturated_posteriors_are_not_called_certain(tmp_path):
     shown = " ".join(run(*arguments).split())
     assert "fewer rows (30) than variables (40)" in shown
     assert "Use --stability 20 to check which groups and variables are found again" in shown
-    assert "came_back" not in pd.read_csv(tmp_path / "out" / "labels.csv").columns
+    assert "reproducibility" not in pd.read_csv(tmp_path / "out" / "labels.csv").columns
     result = json.loads(run(*arguments, "--json"))
     assert result["certainty"]["saturated"]
     assert result["stability"] is None

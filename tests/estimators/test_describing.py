@@ -118,7 +118,7 @@ def test_a_search_says_its_verdict(wine):
     rows = wine.iloc[::2]
     search = ModelSearch(pipe, n_clusters=[3], n_splits=2, n_jobs=1, progress=False).fit(rows)
     said = search.summary()
-    assert f"({search.verdict_.degree})" in said.title
+    assert f"({search.verdict_.confidence})" in said.title
     assert search.verdict_.headline in str(said)
     assert any(name in str(said) for name in wine.columns)  # through the scaler
     assert set(search.verdict_.cautions) <= set(said.warnings)

@@ -46,7 +46,7 @@ def test_sixty_by_eight_thousand_with_chosen_variables():
     assert peak < 7 * X.nbytes
     assert accuracy(y, model.labels_) == 1
     assert not model.support_[400:].any()
-    assert (model.roles_["role"][400:] == "noise").mean() > 0.99
+    assert (model.roles_["role"][400:] == "no evidence").mean() > 0.99
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 

@@ -53,7 +53,7 @@ def test_an_open_number_of_groups_gets_a_verdict(small, tmp_path, numbers):
     result = json.loads(run(small, "-k", numbers, "--sparsity", 1, "--normalise", "-o", out, "--json"))
     verdict = result["verdict"]
     assert result["n_clusters"] == verdict["n_clusters"] >= 1
-    assert verdict["degree"] in ("clear", "leaning", "not decided")
+    assert verdict["confidence"] in ("clear", "leaning", "not decided")
     page = (out / "report.html").read_text()
     assert verdict["text"].splitlines()[0] in page
     assert "How many groups" in page

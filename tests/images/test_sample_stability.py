@@ -26,10 +26,10 @@ def test_clear_groups_come_back_and_noise_does_not(scene):
 
 def test_one_group_always_comes_back_and_moved_bands_are_not_counted(scene):
     assert segment(scene.cube, 1, stability=3, method=None, normalise=True).stability is None
-    moved = segment(scene.cube, 3, stability=2, sparsity=0.3, spread=True)
+    moved = segment(scene.cube, 3, stability=2, sparsity=0.3, separate_bands=True)
     assert moved.moved
     assert moved.stability.bands is None
-    assert "came_back" not in moved.bands_table()
+    assert "reproducibility" not in moved.bands_table()
 
 
 def test_the_command_says_it(plain, tmp_path):
@@ -38,7 +38,7 @@ def test_the_command_says_it(plain, tmp_path):
     result = CliRunner().invoke(main, asked)
     assert "108 sampled pixels were assigned to their group again in 100% of 2 refits" in result.output
     assert "Stability on other pixels" in (tmp_path / "out" / "report.html").read_text()
-    assert "came_back" in (tmp_path / "out" / "bands.csv").read_text()
+    assert "reproducibility" in (tmp_path / "out" / "bands.csv").read_text()
     result = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
     assert result["stability"]["groups"] == [1.0, 1.0]
     assert CliRunner().invoke(main, [*asked[:-1], "1"]).exit_code == 2

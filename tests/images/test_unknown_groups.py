@@ -32,7 +32,7 @@ def found(cube):
 def test_the_number_is_found_and_the_verdict_kept(found):
     assert found.search.criterion_ == "verdict"
     assert found.n_clusters == found.search.verdict_.n_clusters == 3
-    assert found.search.verdict_.degree in ("clear", "leaning")
+    assert found.search.verdict_.confidence in ("clear", "leaning")
     assert accuracy(TRUTH.ravel(), found.labels.ravel()) > 0.98
     assert found.model is found.search.best_estimator_
 

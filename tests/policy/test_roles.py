@@ -37,11 +37,19 @@ def table_of(X, y, support, weights=None):
 def test_roles_of_known_variables(known):
     X, y = known
     roles = table_of(X, y, [0, 1])
-    assert list(roles["role"]) == ["selected"] * 2 + ["redundant"] * 2 + ["missed"] * 2 + ["noise"] * 3
+    assert list(roles["role"]) == ["selected"] * 2 + ["redundant"] * 2 + ["additional"] * 2 + ["no evidence"] * 3
     assert roles["explained_by"][2].split(", ")[0] == "v0"
     assert roles["explained_by"][3].split(", ")[0] == "v1"
     assert (roles["explained_by"][[0, 1, 4, 5, 6, 7, 8]] == "").all()
-    assert list(roles.columns) == ["role", "variable", "gain", "explained_by", "alone", "fisher", "share"]
+    assert list(roles.columns) == [
+        "role",
+        "variable",
+        "conditional_gain",
+        "explained_by",
+        "marginal_gain",
+        "between_share",
+        "criterion_share",
+    ]
     assert set(ROLES) == set(roles["role"])
 
 
@@ -54,14 +62,16 @@ def test_gains_are_those_of_regressions(known):
     for j in (2, 4, 6):
         without, within = residual(X[:, j], X[:, :2]), residual(X[:, j], np.column_stack([X[:, :2], D[:, 1:]]))
         expected = n / 2 * np.log((without**2).sum() / (within**2).sum())
-        assert roles["gain"][j] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+        assert roles["conditional_gain"][j] == pytest.approx(expected, rel=1e-6, abs=1e-6)
         alone = n / 2 * np.log(np.var(X[:, j]) / np.mean(residual(X[:, j], D[:, 1:]) ** 2))
-        assert roles["alone"][j] == pytest.approx(alone, rel=1e-6)
-        assert roles["fisher"][j] == pytest.approx(1 - np.exp(-2 * alone / n), rel=1e-6)
+        assert roles["marginal_gain"][j] == pytest.approx(alone, rel=1e-6)
+        assert roles["between_share"][j] == pytest.approx(1 - np.exp(-2 * alone / n), rel=1e-6)
     for j, other in ((0, 1), (1, 0)):  # what leaving a selected one out loses is what adding it to the other gains
         rest = X[:, [other]]
         without, within = residual(X[:, j], rest), residual(X[:, j], np.column_stack([rest, D[:, 1:]]))
-        assert roles["gain"][j] == pytest.approx(n / 2 * np.log((without**2).sum() / (within**2).sum()), rel=1e-6)
+        assert roles["conditional_gain"][j] == pytest.approx(
+            n / 2 * np.log((without**2).sum() / (within**2).sum()), rel=1e-6
+        )
 
 
 def test_shares_of_fishers_criterion_by_inverses(known):
@@ -76,8 +86,8 @@ def test_shares_of_fishers_criterion_by_inverses(known):
 
     whole = fisher([0, 1])
     for j in range(2, 9):
-        assert roles["share"][j] == pytest.approx((fisher([0, 1, j]) - whole) / whole, rel=1e-6, abs=1e-9)
-    assert roles["share"][0] == pytest.approx((whole - fisher([1])) / whole, rel=1e-6)
+        assert roles["criterion_share"][j] == pytest.approx((fisher([0, 1, j]) - whole) / whole, rel=1e-6, abs=1e-9)
+    assert roles["criterion_share"][0] == pytest.approx((whole - fisher([1])) / whole, rel=1e-6)
 
 
 def test_units_weights_and_the_row_space_change_nothing(known):
@@ -91,10 +101,10 @@ def test_units_weights_and_the_row_space_change_nothing(known):
     in_row_space = table_of(np.column_stack([wide, noise]), y[::13], [0, 1])
     for one, other in ((plain, scaled), (weighted, repeated)):
         assert list(one["role"]) == list(other["role"])
-        numbers = ["gain", "alone", "fisher", "share"]
+        numbers = ["conditional_gain", "marginal_gain", "between_share", "criterion_share"]
         np.testing.assert_allclose(one[numbers], other[numbers], rtol=1e-5, atol=1e-6)
     alone = [24 / 2 * np.log(np.var(c) / np.mean(residual(c, np.eye(3)[y[::13]][:, 1:]) ** 2)) for c in wide.T]
-    np.testing.assert_allclose(in_row_space["alone"][:9], alone, rtol=1e-6)
+    np.testing.assert_allclose(in_row_space["marginal_gain"][:9], alone, rtol=1e-6)
 
 
 def test_every_sparse_fit_has_roles_and_a_dense_one_has_none():
@@ -105,7 +115,7 @@ def test_every_sparse_fit_has_roles_and_a_dense_one_has_none():
     # the groups are made by S; U is linear in S, W is independent of the groups
     assert set(model.roles_["role"][truth == "S"]) == {"selected"}
     assert "selected" not in set(model.roles_["role"][truth != "S"])
-    assert set(model.roles_["role"][truth == "W"]) == {"noise"}
+    assert set(model.roles_["role"][truth == "W"]) == {"no evidence"}
     numeric = SparseFisherEM(4, sparsity=0.3, random_state=0).fit(X)
     assert (numeric.roles_["role"] == "selected").to_numpy().tolist() == numeric.support_.tolist()
 
@@ -114,8 +124,8 @@ def test_constant_columns_are_noise(known):
     X, _ = known
     with pytest.warns(UserWarning, match="constant"):
         model = SparseFisherEM(3, random_state=0).fit(np.column_stack([X, np.full(len(X), 2.0)]))
-    assert model.roles_["role"].iloc[-1] == "noise"
-    assert model.roles_[["gain", "alone", "fisher", "share"]].iloc[-1].sum() == 0
+    assert model.roles_["role"].iloc[-1] == "no evidence"
+    assert model.roles_[["conditional_gain", "marginal_gain", "between_share", "criterion_share"]].iloc[-1].sum() == 0
 
 
 def test_a_printed_table_shows_role_and_variable_first(wine):

@@ -99,12 +99,12 @@ def test_hovering_shows_id_group_and_posterior(browser, pages, wines, three):
     assert not tip.is_displayed()
 
 
-def test_hovering_says_how_often_a_row_came_back(browser, pages):
+def test_hovering_says_how_often_a_row_was_found_again(browser, pages):
     visit(browser, pages["counted"])
     data = data_of(browser)
     row = outermost(data)
     point_at(browser, browser.find_elements(By.CSS_SELECTOR, "#plot .point")[drawn_place(data, row)])
-    share = round(100 * data["cameBack"][row])
+    share = round(100 * data["reproducibility"][row])
     assert f"found again in {share}% of the refits" in browser.find_element(By.ID, "tip").text
 
 

@@ -74,8 +74,8 @@ def test_what_came_back_stands_in_its_place(wide, counted):
     assert f"stable rows {100 * shares.mean():.0f}%" in text
     assert "rows in doubt unknown" not in text
     assert "--stability" not in text
-    assert "mean posterior came back" in text
-    np.testing.assert_allclose(data_of(html)["cameBack"], shares[content.points.rows], atol=5e-4)
+    assert "mean posterior reproducibility" in text
+    np.testing.assert_allclose(data_of(html)["reproducibility"], shares[content.points.rows], atol=5e-4)
 
 
 def test_overlapping_groups_keep_their_rows_in_doubt(three, wines):
@@ -86,7 +86,7 @@ def test_overlapping_groups_keep_their_rows_in_doubt(three, wines):
     text = Reader(render(content)).all_text
     assert f"rows in doubt {content.n_doubts}" in text
     assert "stable rows" in text
-    assert "axis 1 axis 2 came back" in text  # of the selected variables
+    assert "axis 1 axis 2 reproducibility" in text  # of the selected variables
     record = stability_record(counted, list(X.index))
     assert record["rows"] == pytest.approx(counted.row_frequencies.mean())
     assert set(record["variables"]) == set(X.columns[three.support_])

@@ -67,7 +67,7 @@ def test_the_table_and_the_view_can_be_saved(browser, page, found, downloads):
     np.testing.assert_array_equal([[int(v) for v in line[1:-1]] for line in lines], found.comparison.table)
     _, content = saved(browser, downloads, "[data-table='bands']", "CSV")
     head, *lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
-    assert "came back" in head
+    assert "reproducibility" in head
     assert len(lines) == found.support.sum()
     _, content = saved(browser, downloads, "[data-table='neighbours']", "CSV")
     head, *lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))

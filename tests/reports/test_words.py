@@ -53,7 +53,7 @@ def test_each_group_names_its_variables_with_direction_and_effect(three, wines):
     X, _ = wines
     content = build(three, X)
     sizes = effects(page_rows(three, X).moments(three.labels_, 3))
-    differing = (three.roles_["role"] != "noise").to_numpy()
+    differing = (three.roles_["role"] != "no evidence").to_numpy()
     for words in content.words:
         assert words.count == (three.labels_ == words.k).sum()
         for sign, named in ((1, words.high), (-1, words.low)):
@@ -73,7 +73,7 @@ def test_noise_is_not_named(blobs):
     """Among 600 variables some are far off in a small group by chance."""
     X, labels = blobs(40, 4, 600)
     model = SparseFisherEM(4, init=labels, random_state=0, n_init=1).fit(X)
-    noise = set(np.flatnonzero(model.roles_["role"] == "noise"))
+    noise = set(np.flatnonzero(model.roles_["role"] == "no evidence"))
     assert noise
     for words in build(model, X).words:
         assert noise.isdisjoint({e.index for e in [*words.high, *words.low]})

@@ -32,7 +32,7 @@ def test_without_a_bound_and_with_columns_that_weigh_the_same_it_is_k_means():
     X = np.column_stack([column, -column, column + 7, column])
     model = SparseKMeans(3, bound=2.0, random_state=0).fit(X)  # sqrt(4)
     theirs = KMeans(3, n_init=10, random_state=0).fit(X)
-    np.testing.assert_allclose(model.weights_, 0.5)
+    np.testing.assert_allclose(model.feature_weights_, 0.5)
     assert adjusted_rand_score(model.labels_, theirs.labels_) == 1
     np.testing.assert_allclose(sorted(model.cluster_centers_[:, 0]), sorted(theirs.cluster_centers_[:, 0]), atol=1e-6)
 
@@ -43,8 +43,8 @@ def test_the_objective_never_decreases_and_the_labels_are_the_nearest_centres(wi
     model = SparseKMeans(3, bound=bound, random_state=1).fit(X)
     values = [record["objective"] for record in model.history_]
     assert np.diff(values).min(initial=0) >= -1e-9 * values[-1]
-    np.testing.assert_allclose(values[-1], model.weights_ @ between_by_loops(X, model.labels_))
-    distance = (((X[:, None] - model.cluster_centers_) ** 2) * model.weights_).sum(axis=2)
+    np.testing.assert_allclose(values[-1], model.feature_weights_ @ between_by_loops(X, model.labels_))
+    distance = (((X[:, None] - model.cluster_centers_) ** 2) * model.feature_weights_).sum(axis=2)
     np.testing.assert_array_equal(model.labels_, distance.argmin(axis=1))
     np.testing.assert_array_equal(model.labels_, model.predict(X))
 
@@ -54,7 +54,7 @@ def test_weights_satisfy_the_optimality_conditions(wine, bound):
     """a_j = delta + mu w_j where w_j > 0, a_j <= delta where w_j = 0, delta >= 0 only if the l1 bound is tight."""
     X, _ = wine
     model = SparseKMeans(3, bound=bound, random_state=1, tol=0, max_iter=100).fit(X)
-    w, a = model.weights_, between_by_loops(X, model.labels_)
+    w, a = model.feature_weights_, between_by_loops(X, model.labels_)
     assert (w >= 0).all()
     assert np.linalg.norm(w) == pytest.approx(1)
     assert w.sum() <= bound * (1 + 1e-9)
@@ -87,7 +87,7 @@ def test_true_variables_weigh_most_on_ten_of_ten_seeds():
     for seed in range(10):
         X, y, roles = datasets.simulate_roles(400, random_state=seed)
         model = SparseKMeans(4, random_state=seed, n_permutations=5).fit(StandardScaler().fit_transform(X))
-        assert set(np.argsort(-model.weights_)[:3]) == set(np.flatnonzero(roles == "S"))
+        assert set(np.argsort(-model.feature_weights_)[:3]) == set(np.flatnonzero(roles == "S"))
         assert accuracy(y, model.labels_) > 0.9
 
 
@@ -114,7 +114,7 @@ def test_data_without_groups_have_no_gap():
 
 def test_the_same_for_any_number_of_jobs(wine):
     one, two = (SparseKMeans(3, random_state=3, n_permutations=4, n_jobs=j).fit(wine[0]) for j in (1, 2))
-    np.testing.assert_array_equal(one.weights_, two.weights_)
+    np.testing.assert_array_equal(one.feature_weights_, two.feature_weights_)
     np.testing.assert_array_equal(one.gap_["gap"], two.gap_["gap"])
 
 

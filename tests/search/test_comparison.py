@@ -97,7 +97,7 @@ def test_the_picture_holds_what_it_shows(compared):
     assert data.methods == names
     assert data.values.shape == (len(names), 12)
     np.testing.assert_array_equal(data.values > 0, result.supports.T.to_numpy())
-    weights = result.models["SparseKMeans"].weights_
+    weights = result.models["SparseKMeans"].feature_weights_
     np.testing.assert_allclose(data.values[names.index("SparseKMeans")], weights / weights.max())
     assert data.counts == [int(c) for c in result.supports.sum()]
     assert data.plot().ax_ is not None
@@ -136,7 +136,7 @@ def test_a_method_past_its_limit_is_stopped_and_the_others_go_on(wine):
     seen = []
     chosen = {"first": KMeans(3, n_init=1, random_state=0), "endless": Endless(3), "bad": SparseKMeans(3, bound=99.0)}
     chosen["last"] = KMeans(3, n_init=1, random_state=0)
-    result = compare(X, y, chosen, seconds=2, watch=lambda name, row: seen.append((name, row)))
+    result = compare(X, y, chosen, time_limit=2, callback=lambda name, row: seen.append((name, row)))
     table = result.table.set_index("method")
     assert table.loc["endless", "reason"] == "stopped after 2 s, which is its limit"
     assert 2 <= table.loc["endless", "seconds"] < 20
@@ -150,10 +150,10 @@ def test_a_method_past_its_limit_is_stopped_and_the_others_go_on(wine):
     assert [seen.index((name, None)) for name in chosen] == [0, 2, 4, 6]
     assert dict(seen)["first"]["accuracy"] == table.loc["first", "accuracy"]
     for wrong in (0, -1, "long"):
-        with pytest.raises(ValueError, match="seconds"):
-            compare(X, methods=chosen, seconds=wrong)
-    with pytest.raises(TypeError, match="watch"):
-        compare(X, methods=chosen, watch="rows")
+        with pytest.raises(ValueError, match="time_limit"):
+            compare(X, methods=chosen, time_limit=wrong)
+    with pytest.raises(TypeError, match="callback"):
+        compare(X, methods=chosen, callback="rows")
 
 
 def test_k_means_goes_by_many_spellings():

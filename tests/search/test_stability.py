@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
 from fisherem import SparseFisherEM, datasets, stability
-from fisherem.search.stability import _came_back, _refit
+from fisherem.search.stability import _refit, _reproduced
 from tests.naive import accuracy
 
 
@@ -34,7 +34,7 @@ def test_rows_come_back_as_often_as_refits_put_them_into_their_group(result):
     # the mean over rows is the mean accuracy of the refits against the fit to all rows
     assert result.row_frequencies.mean() > 0.9
     _, y = datasets.simulate(300, 1.7, random_state=3)
-    right = _came_back(y, result.labels, 3)
+    right = _reproduced(y, result.labels, 3)
     assert right.mean() == pytest.approx(accuracy(y, result.labels))
     assert result.row_frequencies[right].mean() > result.row_frequencies[~right].mean()  # rows on a border are lost
 
@@ -42,11 +42,11 @@ def test_rows_come_back_as_often_as_refits_put_them_into_their_group(result):
 def test_groups_are_matched_whatever_their_numbers():
     reference = np.array([0, 0, 0, 1, 1, 2, 2])
     np.testing.assert_array_equal(
-        _came_back(reference, np.array([2, 2, 0, 0, 0, 1, 1]), 3), [True, True, False, True, True, True, True]
+        _reproduced(reference, np.array([2, 2, 0, 0, 0, 1, 1]), 3), [True, True, False, True, True, True, True]
     )
     # a refit with fewer groups loses one whole, one with more loses what it splits off
-    np.testing.assert_array_equal(_came_back(reference, np.array([0, 0, 0, 0, 0, 1, 1]), 3)[3:5], [False, False])
-    split = _came_back(reference, np.array([3, 3, 1, 0, 0, 2, 2]), 3)
+    np.testing.assert_array_equal(_reproduced(reference, np.array([0, 0, 0, 0, 0, 1, 1]), 3)[3:5], [False, False])
+    split = _reproduced(reference, np.array([3, 3, 1, 0, 0, 2, 2]), 3)
     np.testing.assert_array_equal(split, [True, True, False, True, True, True, True])
 
 

@@ -84,7 +84,7 @@ def test_an_interrupted_search_says_what_it_knows(iris, monkeypatch):
     with pytest.warns(UserWarning, match="interrupted: the verdict rests on the 4 fits"):
         search.fit(iris[0])
     assert search.interrupted_
-    assert search.verdict_.degree == "not decided"
+    assert search.verdict_.confidence == "not decided"
     assert "interrupted" in search.verdict_.text
     assert search.predict(iris[0]).shape == (150,)
 

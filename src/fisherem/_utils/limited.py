@@ -32,18 +32,18 @@ class LimitedWorker:
     def __exit__(self, *exception) -> None:
         self.stop()
 
-    def run(self, function: Callable, *arguments, seconds: float) -> Any:
-        """function(*arguments) as another process computes it; a TimeUpError after `seconds`."""
+    def run(self, function: Callable, *arguments, time_limit: float) -> Any:
+        """function(*arguments) as another process computes it; a TimeUpError after `time_limit` seconds."""
         from concurrent.futures import TimeoutError as NotDoneError
 
         if self._executor is None:
             self._executor = self._started()
         task = self._executor.submit(_work, added_entries(), function, arguments)
         try:
-            return task.result(timeout=seconds)
+            return task.result(timeout=time_limit)
         except NotDoneError:
             self.stop()
-            raise TimeUpError(f"stopped after {seconds:g} s, which is its limit") from None
+            raise TimeUpError(f"stopped after {time_limit:g} s, which is its limit") from None
         except BaseException:  # Ctrl-C must not wait for the work; after other errors the process is reused
             if not task.done():
                 self.stop()

@@ -17,7 +17,7 @@ from .options import memory_option, scale_option, table_options
 __all__ = ["compare"]
 
 # Sufficient for all methods on the paper's tables, except the slowest two on the largest table.
-_SECONDS = 60.0
+_TIME_LIMIT = 60.0
 _METHODS = "search.comparison:methods"
 _WIDTHS = {"accuracy": 8, "ari": 6, "n_variables": 9, "seconds": 7}
 
@@ -73,13 +73,13 @@ class _Rows:
 @click.option("-k", "--clusters", type=click.IntRange(2), required=True, help="Number of groups.")
 @click.option("--methods", cls=NamesOption, type=NameList(_METHODS, brief="NAMES"), default="all", show_default=True,
               help="Methods to compare, separated by commas; kmeans, K-Means and k-means are the same:")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=_SECONDS, show_default=True,
-              help="Time for each method; one that takes longer is stopped, and its line says so.")  # fmt: skip
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=_TIME_LIMIT, show_default=True,
+              help="Seconds for each method; one that takes longer is stopped, and its line says so.")  # fmt: skip
 @scale_option
 @memory_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
-def compare(source, clusters, methods, seconds, scale, memory, output):
+def compare(source, clusters, methods, time_limit, scale, memory, output):
     """Fit several methods to the table DATA and print their results as they finish."""
     import pandas as pd
 
@@ -106,7 +106,7 @@ def compare(source, clusters, methods, seconds, scale, memory, output):
     X, _ = scaled(table, not share_a_unit(table.X.std().to_numpy()) if scale is None else scale)
     rows = _Rows(names, table.labels is not None)
     try:
-        found = run(X, table.labels, names, clusters, seconds=seconds, watch=rows)
+        found = run(X, table.labels, names, clusters, time_limit=time_limit, callback=rows)
     finally:
         rows.close()
     if output is not None:

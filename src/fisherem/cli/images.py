@@ -93,7 +93,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share below 100%"), default="0",
               show_default=True, help="Fewest pixels of a group, such as 50 or 1%. Smaller groups are dissolved: "
               "their pixels are assigned to the most probable other group, and the model is refitted.")  # fmt: skip
-@click.option("--spread", is_flag=True,
+@click.option("--separate-bands", is_flag=True,
               help="Replace adjacent selected bands by as many separate ones if that does not decrease C.")  # fmt: skip
 @click.option("--truth", type=click.Path(path_type=Path),
               help="Image of known classes (.png, .tif, .mat, .npy, .hdr) to compare the map with; 0 and no-data are "
@@ -177,7 +177,7 @@ def segment(
 # Options that say how a model is fitted, which --apply does not do, and those that only --apply has.
 _OF_A_FIT = (
     "clusters", "criterion", "sparsity", "model", "method", "bands", "spatial", "normalise", "standardise", "missing",
-    "min_size", "spread", "stability", "seed", "memory",
+    "min_size", "separate_bands", "stability", "seed", "memory",
 )  # fmt: skip
 _OF_A_MODEL = ("tolerance", "resample")
 

@@ -49,7 +49,7 @@ def verdict_record(search) -> dict[str, dict]:
     if verdict is None:
         return {}
     return {"verdict": {
-        "n_clusters": verdict.n_clusters, "degree": verdict.degree, "runners_up": list(verdict.runners_up),
+        "n_clusters": verdict.n_clusters, "confidence": verdict.confidence, "runners_up": list(verdict.runners_up),
         "text": verdict.text,
     }}  # fmt: skip
 
@@ -110,12 +110,12 @@ def _share(sparsity) -> str:
 
 
 def _roles(counts: dict[str, int]) -> str:
-    """ "5 selected, 8 redundant, 260 noise (roles.csv says which and why)"."""
+    """ "5 selected, 8 redundant, 260 no evidence (roles.csv says which and why)"."""
     return ", ".join(f"{count} {role}" for role, count in counts.items() if count) + " (roles.csv says which and why)"
 
 
 def _how_sure(result: dict) -> list[tuple[str, str]]:
-    """What came back on other rows, or that posteriors do not tell."""
+    """How reproducible groups and variables are on other rows, or that posteriors do not tell."""
     from .._utils.wording import count
 
     found = result["stability"]

@@ -72,6 +72,12 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         nu (relative to the centre) and lambda.
     labels_, loadings_, support_, weights_, means_, covariances_, noise_variances_, n_parameters_, bic_, icl_, aic_, c_
         As in `FisherEM`; nu and lambda are counted in place of the groups' means.
+    sparse_loadings_, group_means_, centre_, row_centre_, row_means_, distance_moments_, scale_, scales_, scale_warning_
+        As in `FisherEM`.
+    exponents_, bending_, noise_factors_, noise_loadings_, noise_choice_, model_, model_choice_, n_missing_, decisions_
+        As in `FisherEM`.
+    n_features_in_, feature_names_in_
+        As in `FisherEM`.
     n_iter_, converged_, stop_reason_, history_, starts_
         As in `FisherEM`; "log_likelihood" in the history is the bound.
 

@@ -82,8 +82,12 @@ class FactorMixture(FittedMixture, BaseEstimator):
         The most probable group of each row.
     weights_ : ndarray of shape (K,)
         The proportions of the groups.
-    means_ : ndarray of shape (K, p)
-        The means of the groups.
+    means_, centre_ : ndarray of shape (K, p), (p,)
+        The means of the groups, and that of all rows.
+    row_means_, row_centre_ : ndarray of shape (K, p), (p,)
+        The means less the centre, and the centre, of the columns divided by `scales_`.
+    distance_moments_ : ndarray of shape (2, K)
+        Means and variances of the squared distances of the groups' rows, which `outlyingness` compares with.
     factor_loadings_ : ndarray of shape (K, p, q), or (p, q) for MCFA and MCUFSA
         The loadings of the columns divided by `scales_`.
     noise_variances_ : ndarray of shape (K, p)
@@ -101,11 +105,13 @@ class FactorMixture(FittedMixture, BaseEstimator):
     log_likelihood_, n_parameters_ : float, int
         The log-likelihood of the rows, and the number of free parameters.
     bic_, icl_, aic_, c_ : float
-        Criteria; larger is better.
+        Criteria; larger is better, unlike in `GaussianMixture`.
     n_iter_, converged_, stop_reason_ : int, bool, str
         How the best run ended.
     history_, starts_ : list of dict
         A record per iteration, whose log-likelihood never falls, and a record per start.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
 
     See Also
     --------

@@ -120,6 +120,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     loadings_ : ndarray of shape (p, d)
         The orthonormal axes U; in each, the largest loading is positive. They are loadings of the columns divided by
         `scales_`.
+    sparse_loadings_ : ndarray of shape (p, d)
+        The same axes here; for sparse fits the loadings before they are made orthonormal.
     support_ : ndarray of shape (p,), bool
         The variables with a loading that is not 0.
     weights_ : ndarray of shape (K,)
@@ -128,24 +130,27 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         The model's means: with means="latent" they differ inside the axes only.
     group_means_ : ndarray of shape (K, p)
         The means of the groups' rows in all variables.
+    centre_ : ndarray of shape (p,)
+        The mean of all rows.
+    row_centre_, row_means_ : ndarray of shape (p,), (K, p)
+        `centre_`, and the means less it, of the rows as they were fitted (scaled and transformed).
+    distance_moments_ : ndarray of shape (2, K)
+        Means and variances of the squared distances of the groups' rows, which `outlyingness` compares with.
     latent_means_ : ndarray of shape (K, d)
-        Their projections, ``(means_ / scales_) @ loadings_``.
+        The projections of `means_`, ``(means_ / scales_) @ loadings_``.
     covariances_ : ndarray of shape (K, d, d)
         The covariances of the groups inside the latent space.
     noise_variances_ : ndarray of shape (K,)
         The variances beta_k of the groups outside it.
-    noise_factors_ : int
-        The number m of factors of the noise.
-    noise_loadings_ : ndarray of shape (p, m)
-        Their loadings F: outside the latent space a group has the covariance beta_k (I + F F').
+    noise_factors_, noise_loadings_ : int, ndarray of shape (p, m)
+        The number m of factors of the noise and their loadings F: a group has the covariance beta_k (I + F F') outside.
     noise_choice_ : list of dict
         With noise_factors="auto" a record per number of factors: BIC at the partition of the first fit, the criteria of
         those that were fitted, and which was kept. On large data they are of a sample. Otherwise empty.
-    scale_ : str
-        "none" or "standardise".
-    scales_ : ndarray of shape (p,)
-        What the columns were divided by: 1, or their standard deviations. Values whose squares a double cannot hold
-        (about 1e150 and more, 1e-150 and less) are first divided by a power of two, which is included here.
+    scale_, scales_ : str, ndarray of shape (p,)
+        "none" or "standardise", and what the columns were divided by: 1, or their standard deviations. Values whose
+        squares a double cannot hold (about 1e150 and more, 1e-150 and less) are first divided by a power of two, which
+        is included here.
     scale_warning_ : str
         With scale="none", names the columns that are at least ten times as large as the median column; "" if there are
         none.
@@ -166,26 +171,21 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         The number of missing cells. The log-likelihood and the criteria are those of the observed ones.
     n_parameters_ : int
         The number of free parameters; for sparse axes the effective number of section 3.4.
-    bic_ : float
-        log-likelihood - parameters/2 log n; larger is better.
-    icl_ : float
-        BIC less the entropy of the posteriors; larger is better.
-    aic_ : float
-        log-likelihood - parameters; larger is better.
+    bic_, icl_, aic_ : float
+        log-likelihood - parameters/2 log n; the same less the entropy of the posteriors; log-likelihood - parameters.
+        Larger is better, unlike in `GaussianMixture`.
     c_ : float
         C(K, S) of the partition and the selected variables (all of them here); larger is better, 0 for one group.
-    n_iter_ : int
-        The iterations of the start that was kept.
-    converged_ : bool
-        Whether the stopping rule was met.
+    n_iter_, converged_ : int, bool
+        The iterations of the start that was kept, and whether the stopping rule was met.
     stop_reason_ : str
         The rule that was met, or "cycle", "max_iter" or which group collapsed.
     decisions_ : DataFrame
         A row per automatic decision, in their order: decision, choice, alternatives (what else was tried), reason.
-    history_ : list of dict
-        A record per iteration: log-likelihood, Fisher's criterion, selected variables, events.
-    starts_ : list of dict
-        A record per start.
+    history_, starts_ : list of dict
+        A record per iteration (log-likelihood, Fisher's criterion, selected variables, events), and one per start.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
 
     See Also
     --------

@@ -252,15 +252,15 @@ class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin
         return self._draw_rows(labels, rng), labels
 
     def bic(self, X, sample_weight=None):
-        """BIC on X: log-likelihood - parameters/2 log n; larger is better."""
+        """BIC on X, larger is better (unlike GaussianMixture's): log-likelihood - parameters/2 log n."""
         return self.criterion("bic", X, sample_weight)
 
     def icl(self, X, sample_weight=None):
-        """ICL on X: BIC less the entropy of the posteriors; larger is better."""
+        """ICL on X, larger is better: BIC less the entropy of the posteriors."""
         return self.criterion("icl", X, sample_weight)
 
     def aic(self, X, sample_weight=None):
-        """AIC on X: log-likelihood - parameters; larger is better."""
+        """AIC on X, larger is better (unlike GaussianMixture's): log-likelihood - parameters."""
         return self.criterion("aic", X, sample_weight)
 
 

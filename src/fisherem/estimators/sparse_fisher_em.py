@@ -71,9 +71,11 @@ class SparseFisherEM(FisherEM):
         With sparsity="auto" the smallest set of variables that C(K, S) selects for these groups. `support_` is larger
         where that set alone does not reproduce the groups.
     roles_ : DataFrame
-        A row per variable: its role (selected; redundant: it differs between the groups, but the selected variables
-        explain the difference; missed: they do not explain it; noise), its gain in nats, its gain alone, its Fisher's
-        criterion, its share of that of the selection, and which selected variables explain it.
+        A row per variable. `role`: selected; redundant (it differs between the groups, but the selected variables
+        explain the difference); additional (they do not explain it); no evidence (these rows do not show that it
+        differs). `conditional_gain` in nats, given the selected variables, and `marginal_gain`, by itself;
+        `between_share`, the share of its variance between the groups; `criterion_share`, its part of Fisher's criterion
+        of the selection; `explained_by`, which selected variables explain it.
 
     See Also
     --------

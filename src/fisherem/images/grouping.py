@@ -17,9 +17,9 @@ from ..model.dlm import MODELS
 from ..policy.alternation import Wanted, alternate, fit_subset
 from ..policy.criterion import Partition, judge
 from ..policy.model import Chosen
-from .spreading import Exchange, exchanges, spread
+from .separating import Exchange, exchanges, separated
 
-__all__ = ["Grouped", "least_pixels", "spread_bands", "without_small_groups"]
+__all__ = ["Grouped", "least_pixels", "with_separate_bands", "without_small_groups"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _adopted(found: Grouped, estimator, fit: Fit) -> Any:
 # -- bands that lie apart ----------------------------------------------------------------------------------------------
 
 
-def spread_bands(found: Grouped, *, wanted: bool) -> Grouped:
+def with_separate_bands(found: Grouped, *, wanted: bool) -> Grouped:
     """Exchange adjacent bands for as many that are further apart and refit, unless C(K, S) would decrease.
 
     If that is not `wanted`, only add a note that such bands exist.
@@ -100,15 +100,15 @@ def spread_bands(found: Grouped, *, wanted: bool) -> Grouped:
     partition = Partition.of_labels(found.problem, labels, K)
     if not len(before) or (partition.sizes <= 0).any():
         return found
-    after = spread(partition, before)
+    after = separated(partition, before)
     if np.array_equal(before, after):
         return found
     old, new = judge(partition, before).value, judge(partition, after).value
     if not wanted:
         note = (
             f"the selected bands lie in blocks ({found.numbers(before)}); as many that lie further apart "
-            f"({found.numbers(after)}) have a larger C(K, S), {new:,.0f} against {old:,.0f}: spread=True (--spread) "
-            "takes them"
+            f"({found.numbers(after)}) have a larger C(K, S), {new:,.0f} against {old:,.0f}: "
+            "separate_bands=True (--separate-bands) takes them"
         )
         return replace(found, notes=(*found.notes, note))
     return _fitted_apart(found, labels, after, old, judge(partition, after).rank)

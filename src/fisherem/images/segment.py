@@ -27,7 +27,7 @@ from .clean import CLIP, Cleaned, clean
 from .colours import check_rgb
 from .cube import Cube
 from .faults import as_keep
-from .grouping import Grouped, least_pixels, spread_bands, without_small_groups
+from .grouping import Grouped, least_pixels, with_separate_bands, without_small_groups
 from .library import as_library
 from .normalising import Rule, chosen, other_labels
 from .read import read
@@ -68,7 +68,7 @@ def segment(
     n_init: int = 1,
     random_state=0,
     min_size: float = 0,
-    spread: bool = False,
+    separate_bands: bool = False,
     truth=None,
     rgb: Sequence[int] | None = None,
     stability: int | None = None,
@@ -106,9 +106,9 @@ def segment(
     n_init : starts; with many pixels, k-means on a sample rarely finds another optimum
     min_size : the fewest pixels of a group, or a share of the pixels below 1. A smaller group is dissolved: its pixels
         go to the most probable other group and the model is fitted again from there, with one group less (`notes`)
-    spread : exchange adjacent selected bands for as many bands that are further apart, if C(K, S) does not decrease,
-        and fit the groups again. With False `notes` says whether such bands exist: a share of the l1 norm selects
-        blocks of bands, "auto" rarely does
+    separate_bands : exchange adjacent selected bands for as many bands that are further apart, if C(K, S) does not
+        decrease, and fit the groups again. With False `notes` says whether such bands exist: a share of the l1 norm
+        selects blocks of bands, "auto" rarely does
     truth : known classes (rows x columns), or a file with them (see `read_truth`): 0 and no-data are pixels without a
         class. They are compared with the map (`comparison`), but not used in the fit
     rgb : three bands (from 0) for red, green and blue of the colour view; by default natural colours where the
@@ -142,7 +142,7 @@ def segment(
             cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
                       "missing": missing, "keep": as_keep(keep), "memory": memory},
             criterion=criterion, progress=progress,
-            shaping=_Shaping(min_size, spread, known, rgb, stability, checkpoint),
+            shaping=_Shaping(min_size, separate_bands, known, rgb, stability, checkpoint),
             settings={"n_init": n_init, "random_state": random_state, **options},
         )  # fmt: skip
     return found if spectra is None else found.identify(spectra)
@@ -153,7 +153,7 @@ class _Shaping:
     """What is done after the groups are found."""
 
     min_size: float
-    spread: bool
+    separate_bands: bool
     truth: Truth | None
     rgb: tuple[int, int, int] | None
     stability: int | None
@@ -186,7 +186,7 @@ def _segment(
         note = f"the fit went on from a checkpoint, after {count(kept.resumed, 'iteration')} of an earlier call"
         found = replace(found, notes=(*found.notes, note))
     found = without_small_groups(found, least, cleaned.rows, prior)
-    found = spread_bands(found, wanted=shaping.spread)
+    found = with_separate_bands(found, wanted=shaping.separate_bands)
     found.fitted.scale_warning_ = ""
     warn_unless_converged(found.fitted, found.fit)
     posteriors = found.posteriors

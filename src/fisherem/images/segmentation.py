@@ -23,7 +23,7 @@ from .identify import Identified, identify
 from .library import Library, read_library
 from .normalising import Normalisation
 from .sample_stability import PixelStability
-from .spreading import Exchange
+from .separating import Exchange
 from .truth import Comparison
 from .units import wavelength_units
 from .write import WRITERS
@@ -193,7 +193,7 @@ class Segmentation:
         """The selected bands with the size of their loadings, largest first.
 
         `instead` has the numbers (from 1) of the contiguous bands that could replace the band, `redundant` those around
-        it that add nothing to the selected ones, `came_back` the share of the refits that selected the band.
+        it that add nothing to the selected ones, `reproducibility` the share of the refits that selected the band.
         """
         table = self.spectra_table().loc[self.support]
         sizes = np.zeros(len(self.support))
@@ -204,7 +204,7 @@ class Segmentation:
             added["instead"] = [_numbers(known[b].instead) for b in self.selected_bands]
             added["redundant"] = [_numbers(known[b].redundant) for b in self.selected_bands]
         if self.stability is not None and self.stability.bands is not None:
-            added["came_back"] = self.stability.bands[self.support]
+            added["reproducibility"] = self.stability.bands[self.support]
         for name, values in added.items():
             table.insert(len(table.columns) - self.n_clusters, name, values)
         return table.drop(columns=["selected", *self.group_names]).sort_values("loading", ascending=False)

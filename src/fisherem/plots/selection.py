@@ -24,8 +24,8 @@ def importance(model, p: int) -> np.ndarray:
     if hasattr(model, "loadings_"):
         sparse = getattr(model, "sparse_loadings_", model.loadings_)
         values = np.linalg.norm(sparse, axis=1)
-    elif hasattr(model, "cluster_centers_") and hasattr(model, "support_"):
-        values = np.asarray(model.weights_, float)
+    elif hasattr(model, "feature_weights_"):
+        values = np.asarray(model.feature_weights_, float)
     else:
         values = np.asarray(getattr(model, "support_", np.ones(p)), float)
     largest = values.max(initial=0)

@@ -1,12 +1,12 @@
-"""The role of every variable in a partition: selected, redundant, missed or noise.
+"""The role of every variable in a partition: selected, redundant, additional, or no evidence.
 
     selected    the partition is made by it
     redundant   it differs between the groups, and the selected variables explain that: it would add nothing
-    missed      it differs between the groups beyond what the selected variables explain
-    noise       it does not differ between the groups
+    additional  it differs between the groups beyond what the selected variables explain
+    no evidence these rows do not show that it differs; a small difference can remain unseen
 
 A list that suffices is short where variables are redundant. Whoever wants all variables that differ finds them under
-selected, redundant and missed.
+selected, redundant and additional.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import pandas as pd
 from .criterion import Partition, judge, price
 from .forward_backward import Selector, relevant
 
-__all__ = ["ROLES", "roles_table"]
+__all__ = ["NO_EVIDENCE", "ROLES", "roles_table"]
 
-ROLES = ("selected", "redundant", "missed", "noise")
+NO_EVIDENCE = "no evidence"
+ROLES = ("selected", "redundant", "additional", NO_EVIDENCE)
 # Of the selected variables that explain a redundant one, at most this many are named, and those only that contribute
 # at least this share of the largest contribution.
 _MOST_NAMED, _LEAST_SHARE = 3, 0.2
@@ -29,11 +30,11 @@ _TINY = 1e-9
 def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> pd.DataFrame:
     """A row per variable, for S = `support` (indices): its role, its name and why.
 
-    gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it out would
-        lose, for any other what adding it to S would gain
-    alone : what the variable by itself gains
-    fisher : its own Fisher's criterion, the share of its variance that lies between the groups
-    share : the share of Fisher's criterion of S that is lost without it, or gained with it
+    conditional_gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it
+        out would lose, for any other what adding it to S would gain
+    marginal_gain : what the variable by itself gains
+    between_share : its own Fisher's criterion, the share of its variance that lies between the groups
+    criterion_share : the share of Fisher's criterion of S that is lost without it, or gained with it
     explained_by : for redundant variables, the selected ones that explain them most
     """
     # more variables than the rows can tell apart explain each other: leaving out one loses nothing
@@ -60,23 +61,23 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
             # pandas leaves out the columns in the middle where a table is wider than the terminal
             "role": role,
             "variable": names,
-            "gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
+            "conditional_gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
             "explained_by": explained,
-            "alone": alone,
-            "fisher": np.where(partition.constant, 0.0, between / total),
-            "share": share,
+            "marginal_gain": alone,
+            "between_share": np.where(partition.constant, 0.0, between / total),
+            "criterion_share": share,
         }
     )
 
 
 def _roles(partition: Partition, selector: Selector, support: np.ndarray, rank: int) -> np.ndarray:
-    role = np.full(partition.p, "noise", dtype=object)
+    role = np.full(partition.p, NO_EVIDENCE, dtype=object)
     differs = relevant(partition, support, rank)
     role[differs] = "redundant"
     adds = selector.conditional_gains() > price(partition.n, partition.p, rank, len(support))
     beyond = differs[adds[differs]]
-    role[beyond] = "missed"
-    role[partition.constant] = "noise"
+    role[beyond] = "additional"
+    role[partition.constant] = NO_EVIDENCE
     role[support] = "selected"
     return role
 

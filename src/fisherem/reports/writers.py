@@ -44,7 +44,7 @@ WRITERS: Register[Writer] = Register("output file")
 def _labels(done: Finished, path: Path) -> None:
     labels = labels_table(done.model, done.X, done.table.ids)
     if done.stability is not None:
-        labels["came_back"] = done.stability.row_frequencies
+        labels["reproducibility"] = done.stability.row_frequencies
     write_csv(done.table.annotated(labels), path)
 
 
@@ -65,7 +65,7 @@ def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.Dat
     if done.stability is None:
         return table
     table = table.copy()
-    table.insert(list(table.columns).index(after) + 1, "came_back", done.stability.frequencies)
+    table.insert(list(table.columns).index(after) + 1, "reproducibility", done.stability.frequencies)
     return table
 
 
@@ -98,8 +98,8 @@ def write_all(folder, fitted, model, table, X, scaler=None, stability=None) -> l
     """Every registered file of a fit, all or none of them; returns the paths.
 
     `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
-    `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what came back on other rows. With it,
-    labels.csv, variables.csv and roles.csv have a column came_back: the share of the refits.
+    `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what was found again on other
+    rows. With it, labels.csv, variables.csv and roles.csv have a column reproducibility: the share of the refits.
     """
     done = Finished(fitted, model, table, X, scaler, stability)
     folder = Path(folder)

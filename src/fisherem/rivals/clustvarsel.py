@@ -161,6 +161,8 @@ class Clustvarsel(MixtureSelector):
         Covariances of the groups, of the rows divided by `unit_`.
     unit_ : float
         1, or the power of two that the rows were divided by because their squares would overflow or vanish.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
 
     See Also
     --------

@@ -100,8 +100,10 @@ class Selvarclust(MixtureSelector):
         The residual covariance of the regression; empty if U is empty.
     independent_shape_ : str
         The covariance of W; empty if W is empty.
-    labels_, support_, path_, n_clusters_, model_, weights_, means_, covariances_ :
+    labels_, support_, path_, n_clusters_, model_, weights_, means_, covariances_, unit_, n_iter_ :
         As for `Clustvarsel`; the support is S.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
 
     See Also
     --------

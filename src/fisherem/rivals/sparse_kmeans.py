@@ -59,7 +59,7 @@ class SparseKMeans(SelectingClusterer):
         The group of each row, from 0.
     cluster_centers_ : ndarray of shape (K, p)
         Means of the groups in all variables.
-    weights_ : ndarray of shape (p,)
+    feature_weights_ : ndarray of shape (p,)
         The weights w of the variables.
     support_ : ndarray of shape (p,), bool
         The variables with a weight above 0.
@@ -77,6 +77,8 @@ class SparseKMeans(SelectingClusterer):
         Whether the weights converged within `max_iter`.
     gap_ : DataFrame
         Bound, objective, gap, standard_error, n_selected, reason; with bound="permutation" only.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
 
     See Also
     --------
@@ -184,7 +186,7 @@ class SparseKMeans(SelectingClusterer):
     def _adopt(self, table: np.ndarray, fit: Alternation) -> None:
         if fit.reason:
             raise ValueError(f"bound={self.bound_:.4g}: {fit.reason}; raise bound or lower n_clusters")
-        self.weights_ = fit.weights
+        self.feature_weights_ = fit.weights
         self.support_ = fit.weights > 0
         self.labels_, centres = _settled(table, fit.labels, np.sqrt(fit.weights), self.n_clusters)
         self.cluster_centers_ = self._unit * centres
@@ -200,7 +202,7 @@ class SparseKMeans(SelectingClusterer):
         """The nearest centre of each row of X (n x p), by the weighted distance sum_j w_j (x_j - c_j)^2: (n,)."""
         kept = self._get_support_mask()
         table = self._table(X, reset=False)
-        scale = np.sqrt(self.weights_[kept])
+        scale = np.sqrt(self.feature_weights_[kept])
         return _nearest(table[:, kept], self.cluster_centers_[:, kept] / self._unit, scale)
 
 

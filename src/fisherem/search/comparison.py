@@ -31,7 +31,7 @@ __all__ = ["Comparison", "compare", "method_names", "methods"]
 # (n_clusters, random_state) -> an unfitted estimator.
 Make = Callable[[int, Any], Any]
 # Called with (name of the method, None) before and with (name, its row of the table) after a fit.
-Watch = Callable[[str, dict[str, Any] | None], None]
+Callback = Callable[[str, dict[str, Any] | None], None]
 # Errors that are reported as a failure of the method; others are bugs.
 _FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
@@ -76,7 +76,14 @@ class Comparison:
 
 
 def compare(
-    X, y=None, methods="all", n_clusters=3, *, random_state=0, seconds: float | None = None, watch: Watch | None = None
+    X,
+    y=None,
+    methods="all",
+    n_clusters=3,
+    *,
+    random_state=0,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
 ) -> Comparison:
     """Fit several methods to X and compare accuracy, selected variables, time and agreement.
 
@@ -92,20 +99,20 @@ def compare(
     n_clusters : int, default=3
         For the methods by name.
     random_state : int, default=0
-    seconds : float, optional
-        A time limit per method. With it the methods run in a separate process, which is stopped when the limit is
-        reached; the row of the method says so.
-    watch : callable, optional
-        watch(name, None) is called before a method is fitted and watch(name, row) after it, with its row of the table
-        as a dictionary.
+    time_limit : float, optional
+        Seconds that each method may take. With a limit the methods run in a separate process, which is stopped when
+        it is reached; the row of the method says so.
+    callback : callable, optional
+        callback(name, None) is called before a method is fitted and callback(name, row) after it, with its row of the
+        table as a dictionary.
 
     If a method fails, its row has the reason, and the other methods are still fitted.
     """
     check_number("n_clusters", n_clusters, integer=True, least=1)
-    if seconds is not None:
-        check_number("seconds", seconds, above=0)
-    if watch is not None and not callable(watch):
-        raise TypeError(f"watch must be a function of a name and a row; got {watch!r}")
+    if time_limit is not None:
+        check_number("time_limit", time_limit, above=0)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a name and a row; got {callback!r}")
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
     with named_errors("X"):
@@ -117,7 +124,7 @@ def compare(
     n_missing = 0 if issparse(X) else int(np.count_nonzero(pd.isna(np.asarray(X))))
     filled = imputed(X) if n_missing else X
     rows, labels, supports, models = [], {}, {}, {}
-    tell = watch or _silent
+    tell = callback or _silent
     with LimitedWorker(_ready) as worker:
         for name, estimator in chosen.items():
             tell(name, None)
@@ -125,7 +132,7 @@ def compare(
             begin = time.perf_counter()
             try:
                 given = X if not n_missing or _takes_gaps(estimator) else filled
-                found = _fitted(worker, estimator, given, len(names), seconds)
+                found = _fitted(worker, estimator, given, len(names), time_limit)
             except (*_FAILURES, TimeUpError) as error:
                 row |= {"seconds": time.perf_counter() - begin, "reason": str(error)}
             else:
@@ -187,17 +194,17 @@ def _ready() -> None:
 
 
 def _silent(name: str, row: dict | None) -> None:
-    """The default of `watch`."""
+    """The default of `callback`."""
 
 
-def _fitted(worker: LimitedWorker, estimator, X, p: int, seconds: float | None):
+def _fitted(worker: LimitedWorker, estimator, X, p: int, time_limit: float | None):
     """`_fit` in this process, or with a time limit in another one."""
-    if seconds is None:
+    if time_limit is None:
         return _fit(estimator, X, p)
     from concurrent.futures.process import BrokenProcessPool
 
     try:
-        return worker.run(_fit, estimator, X, p, seconds=seconds)
+        return worker.run(_fit, estimator, X, p, time_limit=time_limit)
     except BrokenProcessPool:
         worker.stop()
         raise MemoryError("its process was killed, possibly because memory ran out") from None

@@ -118,6 +118,11 @@ class ModelSearch(
         The criterion of the best row.
     interrupted_ : bool
         Whether Ctrl-C ended the search before all fits were finished.
+    evidence_ : Evidence
+        What a verdict weighs: fits, gains, valleys, agreement of halves and consensus by number of groups. For a
+        verdict only.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
     """
 
     # -- the search ------------------------------------------------------------------------------------------------

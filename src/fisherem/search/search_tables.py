@@ -140,7 +140,7 @@ def summary_of(search: Any, best: Any) -> Summary:
     notes = ["interrupted: the choice is based on the fits that were finished"] if search.interrupted_ else []
     verdict = getattr(search, "verdict_", None)
     if verdict is not None:
-        title = f"ModelSearch: {count(K, 'group')} of {count(n, 'row')} ({verdict.degree})"
+        title = f"ModelSearch: {count(K, 'group')} of {count(n, 'row')} ({verdict.confidence})"
         said = [("verdict", verdict.headline), *(("", reason) for reason in verdict.reasons[:_MOST_REASONS])]
         # the verdict has a caution of its own about few rows
         notes = [*verdict.cautions, *(text for text in warnings_of(best) if not text.startswith("fewer rows"))]

@@ -33,6 +33,8 @@ class SelectDiscriminative(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     ----------
     estimator_ : estimator
         The fitted clone.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
+        The number of columns, and their names where X has them.
     """
 
     def __init__(self, estimator=None):

@@ -128,7 +128,7 @@ def _rows_of(X, rows: np.ndarray):
     return values if X.names is None else pd.DataFrame(values, columns=X.names)
 
 
-def _came_back(reference: np.ndarray, labels: np.ndarray, K: int) -> np.ndarray:
+def _reproduced(reference: np.ndarray, labels: np.ndarray, K: int) -> np.ndarray:
     """bool n: the rows whose group in a refit matches their group in the fit to all rows (K groups)."""
     groups, found = best_matching(contingency(reference, labels, (K, max(K, int(labels.max()) + 1))))
     match = np.full(K, -1)
@@ -201,7 +201,7 @@ def stability(
     tasks = [(np.sort(rng.permutation(n)[:size]), rng.randint(np.iinfo(np.int32).max)) for _ in range(n_subsamples)]
     reference = np.asarray(full.predict(table))
     K = int(reference.max()) + 1
-    came_back = np.zeros(n, int)
+    reproduced = np.zeros(n, int)
     results: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     failures: list[str] = []
     with progress_bar("refitting", progress) as bar:
@@ -213,7 +213,7 @@ def stability(
                 failures.append(f"the steps gave {len(result[0])} columns, and {len(full.support_)} with all rows")
             else:
                 support, labels = result
-                came_back += _came_back(reference, labels, K)
+                reproduced += _reproduced(reference, labels, K)
                 results[i] = support, labels[probe]
             bar.step()
     if not results:
@@ -229,7 +229,7 @@ def stability(
         agreement=agreement,
         pairwise=pairwise,
         failures=failures,
-        row_frequencies=came_back / len(results),
+        row_frequencies=reproduced / len(results),
         labels=reference,
         fraction=size / n,
     )

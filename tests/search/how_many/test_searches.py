@@ -24,7 +24,7 @@ def wine_search(wine):
 def test_wine_has_three_cultivars_and_few_variables(wine, wine_search):
     verdict = wine_search.verdict_
     assert verdict.n_clusters == 3
-    assert verdict.degree in ("clear", "leaning")
+    assert verdict.confidence in ("clear", "leaning")
     assert wine_search.support_.sum() <= 8
     assert accuracy(wine[1], wine_search.labels_) > 0.95
     assert wine_search.best_params_ == {"n_clusters": 3}
@@ -55,7 +55,7 @@ def test_groups_that_single_columns_show_are_found():
     X[:, 0] += 10 * y
     one = searched(X)
     assert one.verdict_.n_clusters == 2
-    assert one.verdict_.degree != "not decided"
+    assert one.verdict_.confidence != "not decided"
     assert accuracy(y, one.labels_) == 1
     grid = rng.normal(size=(240, 6))
     grid[:, :2] += 8 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[np.arange(240) % 4]
@@ -88,11 +88,11 @@ def test_pure_noise_is_one_group(kind):
 def test_groups_that_differ_in_spread_alone_are_not_decided():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5)) * np.where(np.arange(300) % 2, 1, 4)[:, None]
-    assert searched(X).verdict_.degree == "not decided"
+    assert searched(X).verdict_.confidence == "not decided"
 
 
 def test_yes_and_no_columns_are_not_decided():
     X = np.random.default_rng(0).integers(2, size=(80, 4)).astype(float)
     found = searched(X, FisherEM(init="ward", random_state=0), n_clusters=[2]).verdict_
-    assert found.degree == "not decided"
+    assert found.confidence == "not decided"
     assert NEXT in found.reasons

@@ -56,7 +56,7 @@ def evidence(**by_number):
 
 def verdict(**by_number):
     found = decide(evidence(**by_number))
-    return found.n_clusters, found.degree
+    return found.n_clusters, found.confidence
 
 
 THREE = {"k2": (50, 0.2, 0.9), "k3": (80, 0.3, 0.85), "k4": (60, 0.9)}
@@ -101,17 +101,17 @@ def test_groups_that_are_not_found_again_are_not_decided():
 
 @holds("less")
 def test_a_number_that_gains_as_much_keeps_another_from_being_clear():
-    for gain, degree in ((969, CLEAR), (971, LEANING)):
-        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.7, 0.5), k4=(60, 0.9)) == (2, degree)
-    for gain, degree in ((999, CLEAR), (1001, LEANING)):  # cuts of one cloud have to gain more
-        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.9, 0.9), k4=(60, 0.9)) == (2, degree)
+    for gain, confidence in ((969, CLEAR), (971, LEANING)):
+        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.7, 0.5), k4=(60, 0.9)) == (2, confidence)
+    for gain, confidence in ((999, CLEAR), (1001, LEANING)):  # cuts of one cloud have to gain more
+        assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.9, 0.9), k4=(60, 0.9)) == (2, confidence)
 
 
 @holds("close")
 def test_a_small_gain_is_never_clear_and_is_compared_with_one_group():
     assert verdict(k2=(11, 0.2, 0.9), k3=(-5, 0.9)) == (2, CLEAR)
     found = decide(evidence(k2=(9, 0.2, 0.9), k3=(-5, 0.9)))
-    assert (found.degree, found.runners_up) == (LEANING, (1,))
+    assert (found.confidence, found.runners_up) == (LEANING, (1,))
     for gain, asked in ((-11, False), (-9, True), (9, True), (11, False)):
         one = evidence(k2=(gain, 0.2, 0.9))
         list(_about_one_group(type("Plan", (), {"seed": 0}), one.data, Nothing(), one))
@@ -132,14 +132,14 @@ class Nothing:
 def test_tables_of_one_group_that_gain_as_much_are_a_doubt():
     found = evidence(**THREE)
     found.one_group = 0.05
-    assert decide(found).degree == CLEAR
+    assert decide(found).confidence == CLEAR
     found.one_group = 0.1
-    assert (decide(found).degree, decide(found).runners_up[0]) == (NOT_DECIDED, 1)
+    assert (decide(found).confidence, decide(found).runners_up[0]) == (NOT_DECIDED, 1)
     none = evidence(k2=(-30, 0.9, 0.1))
     none.one_group = 0.1
-    assert decide(none).degree == CLEAR
+    assert decide(none).confidence == CLEAR
     none.one_group = 0.05
-    assert (decide(none).degree, decide(none).runners_up) == (LEANING, (2,))
+    assert (decide(none).confidence, decide(none).runners_up) == (LEANING, (2,))
 
 
 def test_a_larger_number_that_is_apart_as_well_keeps_it_from_being_clear():
@@ -152,7 +152,7 @@ def test_a_larger_number_that_is_apart_as_well_keeps_it_from_being_clear():
 def test_no_gain_is_one_group():
     assert verdict(k2=(-40, 0.9, 0.2), k3=(-80, 0.9)) == (1, CLEAR)
     found = decide(evidence(k2=(-5, 0.9, 0.2), k3=(-80, 0.9)))
-    assert (found.n_clusters, found.degree, found.runners_up) == (1, LEANING, (2,))
+    assert (found.n_clusters, found.confidence, found.runners_up) == (1, LEANING, (2,))
     assert verdict(k2=(-40, 0.9, 0.29), k3=(-80, 0.9)) == (1, CLEAR)
     assert verdict(k2=(-40, 0.9, 0.31), k3=(-80, 0.9)) == (1, LEANING)
     assert verdict(k2=(-40, 0.9, 0.8), k3=(-80, 0.9)) == (1, NOT_DECIDED)  # halves agree all the same
@@ -161,52 +161,52 @@ def test_no_gain_is_one_group():
 @holds("column")
 def test_groups_that_a_single_column_shows():
     found = evidence(k2=(-40, 0.9, 0.2))
-    for gain, degree in ((-1, CLEAR), (7, LEANING), (9, NOT_DECIDED)):
+    for gain, confidence in ((-1, CLEAR), (7, LEANING), (9, NOT_DECIDED)):
         found.column = gain
-        assert (decide(found).n_clusters, decide(found).degree) == (1, degree)
+        assert (decide(found).n_clusters, decide(found).confidence) == (1, confidence)
     found = evidence(**THREE)
-    for gain, degree in ((89.0, CLEAR), (91.0, LEANING)):  # more than what the fit with three groups gains
+    for gain, confidence in ((89.0, CLEAR), (91.0, LEANING)):  # more than what the fit with three groups gains
         found.column = gain
-        assert decide(found).degree == degree
+        assert decide(found).confidence == confidence
 
 
 @holds("tails")
 def test_joint_tails_leave_one_group_undecided():
     found = evidence(k2=(-40, 0.9, 0.2))
     found.joint_tails = 4.9
-    assert decide(found).degree == CLEAR
+    assert decide(found).confidence == CLEAR
     found.joint_tails = 5.1
-    assert (decide(found).n_clusters, decide(found).degree) == (1, NOT_DECIDED)
+    assert (decide(found).n_clusters, decide(found).confidence) == (1, NOT_DECIDED)
     again = evidence(k2=(-40, 0.9, 0.7))
     again.joint_tails = 5.1  # one group does not fit, and two are found again
-    assert (decide(again).n_clusters, decide(again).degree, decide(again).runners_up) == (2, NOT_DECIDED, (1,))
+    assert (decide(again).n_clusters, decide(again).confidence, decide(again).runners_up) == (2, NOT_DECIDED, (1,))
 
 
 @holds("flat")
 def test_a_flat_column_is_a_sign_against_one_group():
     found = evidence(k2=(-40, 0.9, 0.2))
-    for flat, degree in ((2.4, CLEAR), (2.6, LEANING)):
+    for flat, confidence in ((2.4, CLEAR), (2.6, LEANING)):
         found.flatness = flat
-        assert decide(found).degree == degree
+        assert decide(found).confidence == confidence
 
 
 @holds("rows", "rows_per_column")
 @pytest.mark.parametrize(
-    ("n", "p", "degree"), [(300, 3, CLEAR), (299, 3, LEANING), (400, 100, CLEAR), (400, 101, LEANING)]
+    ("n", "p", "confidence"), [(300, 3, CLEAR), (299, 3, LEANING), (400, 100, CLEAR), (400, 101, LEANING)]
 )
-def test_one_group_of_few_rows_is_never_clear(n, p, degree):
+def test_one_group_of_few_rows_is_never_clear(n, p, confidence):
     found = evidence(k2=(-40, 0.9, 0.2))
     found.data = Data.of(np.zeros((n, p)), None)
-    assert decide(found).degree == degree
+    assert decide(found).confidence == confidence
 
 
 @holds("nearly_apart")
 def test_a_larger_number_that_gains_as_much_and_is_nearly_apart():
-    for between, degree in ((0.81, CLEAR), (0.79, LEANING)):
-        assert verdict(**THREE | {"k4": (75, between)}) == (3, degree)
+    for between, confidence in ((0.81, CLEAR), (0.79, LEANING)):
+        assert verdict(**THREE | {"k4": (75, between)}) == (3, confidence)
     assert verdict(**THREE | {"k4": (65, 0.7)}) == (3, CLEAR)
-    for between, degree in ((0.81, CLEAR), (0.79, LEANING)):
-        assert verdict(**THREE | {"k4": (60, between, 0.9)}) == (3, degree)
+    for between, confidence in ((0.81, CLEAR), (0.79, LEANING)):
+        assert verdict(**THREE | {"k4": (60, between, 0.9)}) == (3, confidence)
 
 
 @holds("much_more")
@@ -241,22 +241,22 @@ def test_the_larger_of_numbers_that_gain_the_same():
 
 def test_groups_inside_a_group_keep_a_number_from_being_clear():
     found = evidence(**THREE)
-    for gain, degree in ((7.0, CLEAR), (9.0, LEANING)):
+    for gain, confidence in ((7.0, CLEAR), (9.0, LEANING)):
         found.inside[3] = gain
-        assert decide(found).degree == degree
+        assert decide(found).confidence == confidence
 
 
 def test_groups_that_are_apart_and_found_again_where_one_group_is_unlikely():
     found = evidence(k3=(-5, 0.5, 0.8), k4=(-60, 0.9))
     assert decide(found).n_clusters == 1
     found.one_group = 0.05
-    assert (decide(found).n_clusters, decide(found).degree) == (3, NOT_DECIDED)
+    assert (decide(found).n_clusters, decide(found).confidence) == (3, NOT_DECIDED)
 
 
 def test_columns_that_cannot_be_judged_decide_nothing():
     found = evidence(k2=(-np.inf, np.nan, 0.2))
     found.judged = False
-    assert (decide(found).n_clusters, decide(found).degree) == (1, NOT_DECIDED)
+    assert (decide(found).n_clusters, decide(found).confidence) == (1, NOT_DECIDED)
     assert "few values" in said(found, decide(found), ()).text
 
 
@@ -319,7 +319,7 @@ def test_a_rule_sees_the_rows_and_a_criterion_is_one_by_itself():
 def test_headlines(decision, words):
     text = said(evidence(**THREE), decision, ()).text
     assert text.startswith(words + "\n")
-    assert (NEXT in text) == (decision.degree == NOT_DECIDED)
+    assert (NEXT in text) == (decision.confidence == NOT_DECIDED)
 
 
 @pytest.mark.parametrize(

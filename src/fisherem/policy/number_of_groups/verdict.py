@@ -48,7 +48,7 @@ class Verdict:
     ----------
     n_clusters : int
         The number of groups; if the data do not decide, the leading one.
-    degree : {"clear", "leaning", "not decided"}
+    confidence : {"clear", "leaning", "not decided"}
         How sure the number is.
     runners_up : tuple of int
         Other numbers that the data leave open, the next best first.
@@ -63,7 +63,7 @@ class Verdict:
     """
 
     n_clusters: int
-    degree: str
+    confidence: str
     runners_up: tuple[int, ...]
     reasons: tuple[str, ...]
     cautions: tuple[str, ...]
@@ -88,7 +88,7 @@ class Decision:
     """
 
     n_clusters: int
-    degree: str
+    confidence: str
     runners_up: tuple[int, ...] = ()
     gaining: tuple[int, ...] = ()
     against: tuple[str, ...] = ()

@@ -62,7 +62,7 @@ def said(
     """The verdict with its reasons; `smallest` is the number of rows in the smallest group of the fit that is shown."""
     return Verdict(
         n_clusters=decision.n_clusters,
-        degree=decision.degree,
+        confidence=decision.confidence,
         runners_up=decision.runners_up,
         reasons=tuple(_reasons(evidence, decision)),
         cautions=(*_few_rows(decision, smallest), *cautions),
@@ -83,15 +83,15 @@ def _either(numbers) -> str:
 def _headline(decision: Decision) -> str:
     K, others = decision.n_clusters, decision.runners_up
     shown = f"{_groups(K).capitalize()} {'is' if K == 1 else 'are'} shown."
-    if decision.degree == NOT_DECIDED:
+    if decision.confidence == NOT_DECIDED:
         numbers = sorted({K, *others})
         possible = f": {_either(numbers)} groups are possible" if len(numbers) > 1 else ""
         return f"Not decided by these data{possible}. {shown}"
-    if K == 1 and decision.degree == CLEAR:
+    if K == 1 and decision.confidence == CLEAR:
         return "One group: nothing speaks for more."
     if K == 1:
         return f"One group, but {_either(others)} groups are not ruled out." if others else "One group, with doubts."
-    if decision.degree == CLEAR:
+    if decision.confidence == CLEAR:
         return f"{_groups(K).capitalize()}, clearly."
     return (
         f"{_groups(K).capitalize()}, more likely than {_either(others)}."
@@ -112,7 +112,7 @@ def _reasons(evidence: Evidence, decision: Decision):
     for name in decision.against:
         if AGAINST[name]:
             yield AGAINST[name]
-    if decision.degree == NOT_DECIDED:
+    if decision.confidence == NOT_DECIDED:
         yield NEXT
 
 

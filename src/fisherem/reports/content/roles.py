@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ...policy.roles import ROLES
+from ...policy.roles import NO_EVIDENCE, ROLES
 from ..text import clean
 
 __all__ = ["RoleRow", "Roles", "roles_of"]
 
-# Most variables in the table, which lists selected, missed and redundant ones; noise variables are only counted.
+# Most variables in the table, which lists selected, additional and redundant ones; the others are only counted.
 _MAX_LISTED = 60
-_ORDER = {"selected": 0, "missed": 1, "redundant": 2}
+_ORDER = {"selected": 0, "additional": 1, "redundant": 2}
 
 
 @dataclass(frozen=True)
 class RoleRow:
-    """A variable that differs between the groups: its number in the table (from 0), its role, gain in nats, Fisher's
-    criterion, what explains it."""
+    """A variable that differs between the groups: its number in the table (from 0), its role, gain in nats, the
+    share of its variance between the groups, what explains it."""
 
     index: int
     name: str
     role: str
-    gain: float
-    fisher: float
+    conditional_gain: float
+    between_share: float
     explained_by: str
 
 
@@ -43,8 +43,8 @@ def roles_of(model) -> Roles | None:
     table: pd.DataFrame | None = getattr(model, "roles_", None)
     if table is None:
         return None
-    differing = table.assign(index=range(len(table)))[table["role"] != "noise"]
-    gains = differing["gain"].where(differing["role"] != "redundant", differing["alone"])
+    differing = table.assign(index=range(len(table)))[table["role"] != NO_EVIDENCE]
+    gains = differing["conditional_gain"].where(differing["role"] != "redundant", differing["marginal_gain"])
     places = differing["role"].map(_ORDER)
     ordered = differing.assign(place=places, by=-gains).sort_values(["place", "by"], kind="stable")
     rows = [_row(record) for record in ordered.head(_MAX_LISTED).to_dict("records")]
@@ -53,4 +53,5 @@ def roles_of(model) -> Roles | None:
 
 def _row(record: dict) -> RoleRow:
     name, explained = clean(record["variable"], 60), clean(record["explained_by"], 120)
-    return RoleRow(int(record["index"]), name, str(record["role"]), record["gain"], record["fisher"], explained)
+    gain, between = record["conditional_gain"], record["between_share"]
+    return RoleRow(int(record["index"]), name, str(record["role"]), gain, between, explained)

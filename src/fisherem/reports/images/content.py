@@ -58,8 +58,8 @@ class Known:
 class Band:
     """A selected band: number from 1, its name or wavelength, size of its loadings, mean value in each group.
 
-    `instead` says which contiguous bands could take its place, `redundant` which around it add nothing; `came_back` is
-    the share of the refits that selected it, None where that was not counted.
+    `instead` says which contiguous bands could take its place, `redundant` which around it add nothing;
+    `reproducibility` is the share of the refits that selected it, None where that was not counted.
     """
 
     number: int
@@ -68,7 +68,7 @@ class Band:
     means: np.ndarray
     instead: str = ""
     redundant: str = ""
-    came_back: float | None = None
+    reproducibility: float | None = None
 
     @property
     def around(self) -> bool:
@@ -81,8 +81,8 @@ class ImageContent:
     """What the page of an image shows: `n` valid pixels of an image of `shape`, `p` bands, of which `n_used` were left
     after cleaning and `n_selected` were selected, and a part per section.
 
-    `sure` is what came back on other pixels, `exchanged` (how many selected bands a neighbour could replace, how many
-    were looked at), `said` what was done to groups and bands after they were found; None or empty where there is
+    `sure` is what was found again on other pixels, `exchanged` (how many selected bands a neighbour could replace, how
+    many were looked at), `said` what was done to groups and bands after they were found; None or empty where there is
     nothing to say. `features` are (group, position, depth, where, selected bands) of absorption features, `identified`
     (group, way, nearest library spectrum, runner-up)."""
 
@@ -308,7 +308,7 @@ def _usage(found) -> str:
         options.append(f"sparsity={np.asarray(fitted.sparsity).tolist()!r}")
     options += [f"spatial={found.spatial:.3g}"] * bool(found.spatial)
     options += ["bands=..."] * bool(cleaning.bands_not_asked) + ["mask=..."] * bool(cleaning.masked_by_request)
-    options += ["spread=True"] * found.moved
+    options += ["separate_bands=True"] * found.moved
     options += ["min_size=..."] * found.shrunk + ["truth=..."] * (found.comparison is not None)
     options += [f"normalise={cleaning.normalised}"] + ["standardise=True"] * cleaning.standardised
     return "\n".join(

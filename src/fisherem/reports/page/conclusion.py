@@ -51,7 +51,7 @@ def _sentences(c: Content) -> Iterator[str]:
     if c.search:
         many = "One fit was judged" if c.search.n_fits == 1 else f"{integer(c.search.n_fits)} fits were compared"
         yield f"{many} by {c.search.label}; this is the best."
-    others = {role: c.roles.counts.get(role, 0) for role in ("redundant", "missed")} if c.roles else {}
+    others = {role: c.roles.counts.get(role, 0) for role in ("redundant", "additional")} if c.roles else {}
     if c.n_selected < c.p and others.get("redundant"):
         verb = "differ" if others["redundant"] > 1 else "differs"
         yield (

@@ -49,7 +49,7 @@ def page_data(content: Content) -> dict:
     if content.why is not None:
         data["why"] = _why(content.why)
     if content.stability is not None and content.stability.back is not None:
-        data["cameBack"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
+        data["reproducibility"] = np.round(content.stability.back.shares[points.rows], 3).tolist()
     if points.classes is not None:
         data["classes"] = points.classes
     return data

@@ -20,7 +20,7 @@
       text: (i) => (data.second[i] < 0 || data.secondPosterior[i] < 0.0005 ? "–" : data.groups[data.second[i]].name),
     },
     tail: { value: (i) => data.tail[i], text: (i) => (data.tail[i] < 0.001 ? "<0.001" : data.tail[i].toFixed(3)) },
-    back: { value: (i) => data.cameBack[i], text: (i) => percent(data.cameBack[i]) },
+    back: { value: (i) => data.reproducibility[i], text: (i) => percent(data.reproducibility[i]) },
     known: { value: (i) => data.classes[i], text: (i) => data.classes[i] || "–" },
   };
   const shown = heads.map((button) => button.dataset.key);

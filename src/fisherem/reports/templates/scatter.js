@@ -209,7 +209,7 @@
     const lines = [data.ids[i], `${data.groups[data.group[i]].name}, posterior ${data.posterior[i].toFixed(3)}`];
     if (data.second[i] >= 0 && data.secondPosterior[i] >= 0.0005)
       lines.push(`next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
-    if (data.cameBack) lines.push(`found again in ${Math.round(100 * data.cameBack[i])}% of the refits`);
+    if (data.reproducibility) lines.push(`found again in ${Math.round(100 * data.reproducibility[i])}% of the refits`);
     if (data.classes && data.classes[i]) lines.push("class: " + data.classes[i]);
     const box = svg.getBoundingClientRect(), around = figure.getBoundingClientRect();
     const k = box.width / state.width;

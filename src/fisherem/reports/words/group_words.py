@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...policy.roles import NO_EVIDENCE
 from ..content.page_rows import Moments
 from ..text import number
 
@@ -65,12 +66,12 @@ def effects(moments: Moments) -> np.ndarray:
 def group_words(model, moments: Moments, names: list[str]) -> list[GroupWords]:
     """What to say of each of the K groups of a fit.
 
-    Only variables that differ between the groups are named: those whose role is not noise, where a fit knows the roles;
-    otherwise the selected ones. Among thousands of variables some are far off in a small group by chance.
+    Only variables that differ between the groups are named: those with evidence of a difference, where a fit knows the
+    roles; otherwise the selected ones. Among thousands of variables some are far off in a small group by chance.
     """
     support = np.asarray(model.support_)
     roles = getattr(model, "roles_", None)
-    differing = support if roles is None else support | (roles["role"] != "noise").to_numpy()
+    differing = support if roles is None else support | (roles["role"] != NO_EVIDENCE).to_numpy()
     sizes = effects(moments)
     n = max(int(moments.counts.sum()), 1)
 

@@ -35,7 +35,7 @@ class VerdictPart:
     """
 
     headline: str
-    degree: str
+    confidence: str
     undecided: bool
     reasons: list[str]
     cautions: list[str]
@@ -60,8 +60,8 @@ def verdict_of(search, words: tuple[str, str] = ("rows", "columns")) -> VerdictP
     consensus, groups = search.evidence_.consensus(verdict.n_clusters) or (None, np.zeros(0, int))
     return VerdictPart(
         headline=clean(in_words(verdict.headline, words), 300),
-        degree=verdict.degree,
-        undecided=verdict.degree == NOT_DECIDED,
+        confidence=verdict.confidence,
+        undecided=verdict.confidence == NOT_DECIDED,
         reasons=[clean(in_words(text, words), 600) for text in verdict.reasons],
         cautions=[clean(in_words(text, words), 600) for text in verdict.cautions],
         numbers=numbers,

@@ -7,7 +7,7 @@ import pytest
 from fisherem import datasets
 from fisherem.core.data.problem import prepare
 from fisherem.images import clean, segment
-from fisherem.images.spreading import FREE, _Swaps, exchanges, neighbours_of, spread
+from fisherem.images.separating import FREE, _Swaps, exchanges, neighbours_of, separated
 from fisherem.policy.criterion import Partition, judge
 from tests.naive import accuracy
 
@@ -48,20 +48,20 @@ def test_swaps_are_differences_of_the_criterion(partition):
             )
 
 
-def test_spread_bands_are_as_many_lie_apart_and_lose_nothing(partition, blocks):
+def test_separated_bands_are_as_many_lie_apart_and_lose_nothing(partition, blocks):
     before = np.flatnonzero(blocks.model.support_)
-    after = spread(partition, before)
+    after = separated(partition, before)
     assert len(after) == len(before)
     assert (np.diff(before) == 1).sum() > 2 * (np.diff(after) == 1).sum()
     assert judge(partition, after).value > judge(partition, before).value
-    np.testing.assert_array_equal(spread(partition, after), after)
-    np.testing.assert_array_equal(spread(partition, np.array([4])), [4])
+    np.testing.assert_array_equal(separated(partition, after), after)
+    np.testing.assert_array_equal(separated(partition, np.array([4])), [4])
     everything = np.arange(partition.p)
-    np.testing.assert_array_equal(spread(partition, everything), everything)
+    np.testing.assert_array_equal(separated(partition, everything), everything)
 
 
 def test_the_groups_are_fitted_again_to_the_bands_that_lie_apart(mars, blocks):
-    found = segment(mars.cube, 5, sparsity=0.1, spread=True)
+    found = segment(mars.cube, 5, sparsity=0.1, separate_bands=True)
     assert found.support.sum() == blocks.support.sum()
     np.testing.assert_array_equal(found.model.sparse_loadings_.any(axis=1), found.model.support_)
     assert found.model.c_ > blocks.model.c_  # the criterion loses nothing
@@ -86,14 +86,14 @@ def _rows(found):
 def test_a_fit_in_blocks_says_that_others_would_do_better(blocks):
     (note,) = blocks.notes
     assert note.startswith("the selected bands lie in blocks (")
-    assert "spread=True (--spread) takes them" in note
+    assert "separate_bands=True (--separate-bands) takes them" in note
     assert not blocks.moved
 
 
 def test_automatic_bands_lie_in_every_feature_already(mars):
     """Where the bands were found with the groups, no exchange for a band apart is free: nothing changes."""
     found = segment(mars.cube, 5)
-    same = segment(mars.cube, 5, spread=True)
+    same = segment(mars.cube, 5, separate_bands=True)
     assert not found.notes
     np.testing.assert_array_equal(found.support, same.support)
     np.testing.assert_array_equal(found.labels, same.labels)
@@ -107,7 +107,7 @@ def test_exchangeable_bands_are_contiguous_and_free():
     rows = 0.3 * rng.normal(size=(400, 20))
     rows[:, 8:13] = 6 * labels[:, None] + shared + 1e-2 * rng.normal(size=(400, 5))
     partition = Partition.of_labels(prepare(rows, ridge="auto", n_jobs=1), labels, 2)
-    roles = np.full(20, "noise", object)
+    roles = np.full(20, "no evidence", object)
     roles[8:13], roles[10] = "redundant", "selected"
     (found,) = exchanges(partition, np.array([10]), roles)
     assert found.band == 10

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..policy.criterion import Partition, judge
 
-__all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "spread"]
+__all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "separated"]
 
 # The loss of C, in nats, below which a swap counts as free: Kass & Raftery (1995) call evidence below 3 not strong, and
 # C varies more between two images of one scene.
@@ -81,7 +81,7 @@ def _given_the_others(columns: np.ndarray, support: np.ndarray, variances: np.nd
     return (given + coefficients**2 / np.diagonal(inverse)[:, None]) * variances
 
 
-def spread(partition: Partition, support: np.ndarray) -> np.ndarray:
+def separated(partition: Partition, support: np.ndarray) -> np.ndarray:
     """As many bands as in `support` (indices), exchanged for non-adjacent ones where C(K, S) does not decrease.
 
     The best swap of a band with a selected neighbour for a band without one is made as long as C does not decrease.
