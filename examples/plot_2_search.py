@@ -30,10 +30,10 @@ CriterionDisplay.from_search(search).plot()
 # %%
 # Three groups are clearly best here. Any other number within 10 of the best would be followed along its sparsity path
 # as well, and the selection would decide. On real tables BIC often prefers too many groups: look at the groups, and at
-# C(K, S), which is 0 for one group and compares partitions of any kind.
+# the gain over one group, which is 0 for one group and compares partitions of any kind.
 
 best = search.results_.sort_values("bic").groupby("n_clusters").last()
-print(best[["model", "n_selected", "bic", "c"]].round(1).to_string())
+print(best[["model", "n_selected", "bic", "gain"]].round(1).to_string())
 
 # %%
 # The path of the winner: the criterion, the number of variables, the size of each variable's loadings. The maximum is

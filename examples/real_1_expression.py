@@ -33,14 +33,14 @@ print(lymphoma.roles_["role"].value_counts().to_string())
 
 # %%
 # Colon: intensities from 6 to 20,000, so logarithms, and standardised. What is found has nothing to do with the tissue.
-# ``c_`` is below 0, which says the same without the labels: the selected genes do not pay for themselves.
+# ``gain_`` is below 0, which says the same without the labels: the selected genes do not pay for themselves.
 
 raw, tissue = datasets.load("colon", as_frame=True)
 logs = np.log(raw)
 logs = (logs - logs.mean()) / logs.std()
 colon = SparseFisherEM(2, random_state=0).fit(logs)
 print(pd.crosstab(pd.Series(tissue, name="tissue"), pd.Series(colon.labels_ + 1, name="group")))
-print(f"C(K, S): lymphoma {lymphoma.c_:.1f}, colon {colon.c_:.1f}")
+print(f"gain over one group: lymphoma {lymphoma.gain_:.1f}, colon {colon.gain_:.1f}")
 print(f"accuracy: lymphoma {accuracy(cells, lymphoma.labels_):.3f}, colon {accuracy(tissue, colon.labels_):.3f}")
 
 # %%

@@ -36,10 +36,10 @@ fits = {
     "SparseFisherEM, standardised": SparseFisherEM(3, random_state=0).fit(standardised),
 }
 for name, fit in fits.items():
-    print(f"{name}: accuracy {accuracy(y, fit.labels_):.3f} with {fit.support_.sum()} pixels, C(K, S) {fit.c_:,.0f}")
+    print(f"{name}: accuracy {accuracy(y, fit.labels_):.3f} with {fit.support_.sum()} pixels, gain {fit.gain_:,.0f}")
 
 # %%
-# The second failure is in those numbers: C(K, S) is larger for the poor partition, so it must not be used to choose
+# The second failure is in those numbers: the gain is larger for the poor partition, so it must not be used to choose
 # between them. Saturated pixels are far from Gaussian. For the same reason a search for the number of groups ends in
 # "not decided" on this table.
 #

@@ -12,10 +12,10 @@ def check_any(model, X, weights=None) -> None:
     assert model.labels_.shape == (n,)
     assert np.issubdtype(model.labels_.dtype, np.integer)
     for name, value in vars(model).items():
-        # c_ is nan by its definition where there are too few rows for the selected variables
+        # gain_ is nan by its definition where there are too few rows for the selected variables
         if (
             name.endswith("_")
-            and name != "c_"
+            and name != "gain_"
             and isinstance(value, (float, np.ndarray))
             and np.asarray(value).dtype.kind == "f"
         ):

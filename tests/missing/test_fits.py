@@ -84,7 +84,7 @@ def test_likelihood_and_posteriors_are_those_of_sub_matrices(gappy, fitted):
     assert np.allclose(fitted.transform(gappy), expected @ fitted.loadings_)
 
 
-@pytest.mark.parametrize("name", ["bic", "icl", "aic", "c"])
+@pytest.mark.parametrize("name", ["bic", "icl", "aic", "gain"])
 def test_criteria_are_those_of_the_observed_cells(gappy, fitted, name):
     assert fitted.criterion(name, gappy) == pytest.approx(getattr(fitted, f"{name}_"), rel=1e-9)
 

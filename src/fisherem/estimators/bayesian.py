@@ -70,7 +70,8 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         Their posterior covariances.
     prior_mean_, prior_variance_ : ndarray of shape (d,), float
         nu (relative to the centre) and lambda.
-    labels_, loadings_, support_, weights_, means_, covariances_, noise_variances_, n_parameters_, bic_, icl_, aic_, c_
+    labels_, loadings_, support_, weights_, means_, covariances_, noise_variances_, n_parameters_, bic_, icl_, aic_,
+    gain_
         As in `FisherEM`; nu and lambda are counted in place of the groups' means.
     sparse_loadings_, group_means_, centre_, row_centre_, row_means_, distance_moments_, scale_, scales_, scale_warning_
         As in `FisherEM`.

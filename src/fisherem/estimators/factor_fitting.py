@@ -51,10 +51,12 @@ class FittedFactors(DividedColumns):
         solution, p = self.fit.solution, self.problem.p
         return self.structure.n_parameters(len(solution.density.proportions), p, solution.each) + self.n_scales
 
-    def criteria(self, labels: np.ndarray) -> dict[str, float]:
+    def criteria(self) -> dict[str, float]:
         """The value of every criterion; larger is better."""
-        K, support = len(self.fit.solution.density.proportions), np.flatnonzero(~self.problem.constant)
-        return criteria_values(self.log_likelihood, self.n_parameters, self.fit.entropy, self.whole, labels, K, support)
+        posteriors = self.problem.rows.gather(self.fit.states, "posteriors")
+        states = self.whole.start_states(posteriors.T, len(posteriors))
+        support = np.flatnonzero(~self.problem.constant)
+        return criteria_values(self.log_likelihood, self.n_parameters, self.fit.entropy, self.whole, states, support)
 
 
 def prepared_rows(
@@ -118,7 +120,7 @@ def adopt_factors(estimator, fitted: FittedFactors):
     estimator.means_ = in_precision_of(problem.rows, (estimator.row_means_ + problem.centre) * scales)
     estimator.distance_moments_ = distances_of(problem, solution)
     estimator.log_likelihood_, estimator.n_parameters_ = fitted.log_likelihood, fitted.n_parameters
-    for name, value in fitted.criteria(estimator.labels_).items():
+    for name, value in fitted.criteria().items():
         setattr(estimator, f"{name}_", value)
     estimator.history_, estimator.starts_ = fit.history, fitted.starts
     estimator.n_iter_, estimator.converged_, estimator.stop_reason_ = fit.n_iter, fit.converged, str(fit.stop)

@@ -104,7 +104,7 @@ class FactorMixture(FittedMixture, BaseEstimator):
         What was done to the columns, and what they were divided by.
     log_likelihood_, n_parameters_ : float, int
         The log-likelihood of the rows, and the number of free parameters.
-    bic_, icl_, aic_, c_ : float
+    bic_, icl_, aic_, gain_ : float
         Criteria; larger is better, unlike in `GaussianMixture`.
     n_iter_, converged_, stop_reason_ : int, bool, str
         How the best run ended.

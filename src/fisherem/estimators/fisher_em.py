@@ -174,8 +174,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     bic_, icl_, aic_ : float
         log-likelihood - parameters/2 log n; the same less the entropy of the posteriors; log-likelihood - parameters.
         Larger is better, unlike in `GaussianMixture`.
-    c_ : float
-        C(K, S) of the partition and the selected variables (all of them here); larger is better, 0 for one group.
+    gain_ : float
+        By how much Gaussian groups with a common covariance, on the selected variables (all of them here), explain the
+        rows better than one group does, in nats and less a price; 0 for one group. Groups may overlap. Skewed columns
+        gain by being cut, whether there are groups or not; the gain on scores that decides on groups is in
+        `decisions_`.
     n_iter_, converged_ : int, bool
         The iterations of the start that was kept, and whether the stopping rule was met.
     stop_reason_ : str

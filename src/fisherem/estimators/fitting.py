@@ -145,17 +145,17 @@ class Fitted(DividedColumns):
 
 
 def criteria_values(
-    log_likelihood: float, n_parameters: float, entropy: float, problem: Problem, labels, n_clusters: int, support
+    log_likelihood: float, n_parameters: float, entropy: float, problem: Problem, states, support
 ) -> dict[str, float]:
     """The value of every criterion in `CRITERIA`, by name; larger is better.
 
-    `labels` (n) and `support` (indices) are the partition and the selected variables, for the criteria of a partition.
+    `states` hold the posteriors and `support` the selected variables (indices), for the criteria of a partition.
     """
-    partition = Partition.of_labels(problem, labels, n_clusters)
+    partition = Partition.of(problem, states)
     return {
         name: criterion(log_likelihood, n_parameters, problem.weight, entropy)
         if criterion.of_partition is None
-        else criterion.of_partition(partition, support)
+        else criterion.of_partition(partition, support, entropy)
         for name, criterion in CRITERIA.items()
     }
 
@@ -308,7 +308,7 @@ def adopt(estimator, fitted: Fitted):
     support = np.flatnonzero(estimator.support_)
     for name, criterion in CRITERIA.items():
         if criterion.of_partition is not None:
-            value = criterion.of_partition(partition, support)
+            value = criterion.of_partition(Partition.of(problem, fit.states), support, fit.entropy)
         else:
             value = criterion(estimator.log_likelihood_, estimator.n_parameters_, problem.weight, fit.entropy)
         setattr(estimator, f"{name}_", value)

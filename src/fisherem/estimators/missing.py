@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +16,6 @@ from ..core.data.kernels import Expectation
 from ..core.missing.completion import filled
 from ..core.missing.expectation import Conditional, GapRows
 from ..core.missing.patterns import GapMixture, Patterns, by_rows
-from ..policy.criterion import Partition
 from ..policy.missing import NO_POWERS, completed, warn_of_empty_rows
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.gaps import has_gaps
@@ -105,18 +105,15 @@ class ToleratesGaps:
         weights = check_weights(sample_weight, table)
         w = np.ones(len(table)) if weights is None else weights
         posteriors = self._posteriors(table)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            entropies = -np.where(posteriors > 0, posteriors * np.log(posteriors), 0.0).sum(axis=1)
         likelihood = float(w @ self._log_densities(table))
-        return w.sum(), Expectation(likelihood, float(w @ entropies), np.zeros(1), np.zeros(1))
+        return w.sum(), Expectation(likelihood, float(w @ entr(posteriors).sum(axis=1)), np.zeros(1), np.zeros(1))
 
     def _value_of(self, value, table, sample_weight) -> float:
         if not has_gaps(table):
             return super()._value_of(value, table, sample_weight)  # type: ignore[misc]
         weights = check_weights(sample_weight, table)
         problem = completed(table, weights, ridge="auto", n_jobs=self.n_jobs)  # type: ignore[attr-defined]
-        partition = Partition.of_labels(problem, self._labels(table), len(self.weights_))  # type: ignore[attr-defined]
-        return value(partition, np.flatnonzero(self.support_))  # type: ignore[attr-defined]
+        return self._of_posteriors(value, problem, self._posteriors(table), weights)  # type: ignore[attr-defined]
 
     def impute(self, X, draws=None, random_state=None):
         """X with its missing cells filled in by the fitted mixture.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.data.e_step import evaluate
 from ..core.data.kernels import project
 from ..core.data.noise_metric import NoiseMetric
-from ..core.data.problem import prepare
+from ..core.data.problem import Problem, prepare
 from ..core.dlm.f_step.step import Axes
 from ..core.dlm.family import DLMSolution, Means
 from ..core.dlm.m_step import LatentParameters, Parameters
@@ -238,10 +239,17 @@ class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin
     def _value_of(self, value, table, sample_weight) -> float:
         """The same for a checked table."""
         weights = check_weights(sample_weight, table)
-        labels, powers = np.asarray(self._labels(table)), self._powers()
+        posteriors, powers = np.asarray(self._posteriors(table)), self._powers()
         table = table if powers is None else bent(table, powers)
         problem = prepare(table, weights, ridge="auto", n_jobs=self.n_jobs, rescale=in_unit)
-        return value(Partition.of_labels(problem, labels, len(self.weights_)), np.flatnonzero(self.support_))
+        return self._of_posteriors(value, problem, posteriors, weights)
+
+    def _of_posteriors(self, value, problem: Problem, posteriors: np.ndarray, weights) -> float:
+        """A criterion of the groups of posteriors (n x K) and of the selected variables."""
+        w = np.ones(len(posteriors)) if weights is None else weights
+        entropy = float(w @ entr(posteriors).sum(axis=1))
+        groups = Partition.of(problem, problem.start_states(posteriors, len(self.weights_)))
+        return value(groups, np.flatnonzero(self.support_), entropy)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the fitted mixture: (X, labels)."""

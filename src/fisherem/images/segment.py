@@ -90,7 +90,7 @@ def segment(
         are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
         the next
-    criterion : "auto" is the verdict, or "bic" where several models are given. A criterion ("bic", "icl", "aic", "c")
+    criterion : "auto" is the verdict, or "bic" where several models are given. "bic", "icl", "aic" or "gain"
         fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
     spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method, "auto"
         estimates it. It is added to the log odds of a group if all neighbours are in it

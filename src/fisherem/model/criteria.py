@@ -28,8 +28,9 @@ class Criterion:
     label: str  # for display: "BIC"
     formula: str  # in words, for pages
     value: Callable[[float, float, float, float], float] | None = None
-    # or a function of the partition and the selected variables (a `policy.criterion.Partition` and indices)
-    of_partition: Callable[[Any, np.ndarray], float] | None = None
+    # or a function of the groups of the posteriors and the selected variables (a `policy.criterion.Partition` and
+    # indices), and of the posteriors' entropy
+    of_partition: Callable[[Any, np.ndarray, float], float] | None = None
 
     def __call__(self, log_likelihood: float, n_parameters: float, n: float, entropy: float = 0.0) -> float:
         assert self.value is not None

@@ -29,7 +29,7 @@ from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
 from .columns import columns_of
 
-__all__ = ["Judged", "Partition", "eigen", "judge", "partition_value", "price", "ratios"]
+__all__ = ["Judged", "Partition", "eigen", "gain", "judge", "price", "ratios"]
 
 # Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
 # each other.
@@ -139,14 +139,21 @@ def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None =
     return Judged(float(totals[best]), best + 1)
 
 
-def partition_value(partition: Partition, support: np.ndarray) -> float:
-    """C(K, S) as an entry of the register; nan where S has more variables than the rows can judge."""
+def gain(partition: Partition, support: np.ndarray, entropy: float) -> float:
+    """The gain over one group in nats, as an entry of the register; nan where S has more variables than rows can judge.
+
+    With the groups of posteriors t_ik, whose entropy is -sum_ik t_ik log t_ik,
+
+        C(K, S) + entropy
+
+    is at most the log-likelihood of Gaussian groups with a common covariance on S less that of one group, less the
+    price of C, and equal to it if the t_ik are the posteriors of these groups. Overlapping groups therefore count for
+    what they are, while C alone takes the groups as hard.
+    """
     judgeable = len(support) < partition.n - partition.n_clusters and (partition.sizes > 0).all()
-    return judge(partition, support).value if judgeable else float("nan")
+    return judge(partition, support).value + entropy if judgeable else float("nan")
 
 
-CRITERIA.add(
-    "c",
-    Criterion("c", "C(K, S)", "of the partition and the selected variables; 0 for one group", None, partition_value),
-)
+_SAYS = "of overlapping Gaussian groups on the selected variables, in nats, less a price; 0 for one group"
+CRITERIA.add("gain", Criterion("gain", "gain over one group", _SAYS, None, gain))
 CRITERIA.seal()

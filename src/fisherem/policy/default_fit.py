@@ -207,8 +207,9 @@ def _with_variables(
         return dense
     d = dense.fit.solution.axes.d
     with problem.rows.threads():
-        found = variables_for(problem, spec, labels, d, dense.model.name)
+        found = variables_for(problem, spec, labels, d, dense.model.name, dense.moved)
         chosen = dense if found.kept is None else _with(dense, found.kept, model, problem, spec)
+        chosen = chosen if dense.moved else replace(chosen, fit=_kept(chosen.fit))
     return _said(replace(chosen, fewest=found.fewest), _about_variables(problem, found))
 
 
@@ -234,7 +235,8 @@ def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specifi
     fit, name = best.fit, best.model
     if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one
         name = resolve(model).name
-        fit = fit_subset(problem, spec, Wanted(best.labels, best.support, best.rank, name)) or fit
+        most = None if dense.moved else 1
+        fit = fit_subset(problem, spec, Wanted(best.labels, best.support, best.rank, name, most)) or fit
     return replace(dense, fit=_after(dense, fit), model=MODELS.get(name, dense.model))
 
 

@@ -4,8 +4,8 @@
     climbs    Gaussian groups on the scores (Fisher-EM with fewer rows than columns), then on the variables that differ
     judge     the gain over one group (`judge`)
 
-What k-means leads to stays unless the judge clearly prefers another partition, and wherever it cannot judge most of the
-columns.
+What k-means leads to stays unless the judge clearly prefers another partition. Where it cannot see most of the columns,
+halves of the rows decide between the groups of k-means and those of Fisher-EM from there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..core.engine.loop import Fit
 from ..core.engine.multistart import Specification, side_by_side
 from .alternation import Climb, alternate, round_of
 from .decisions import Decision
+from .halves import agreements, fisher_em, kmeans
 from .judge import Gain, Judge
 from .score_mixture import ScoreMixture
 from .starts import other_starts, same_partition
@@ -73,11 +74,8 @@ def best_groups(
     """(the groups to begin with, why): `first` (n labels) is what Fisher-EM from `start`, k-means, led to."""
     K = spec.n_clusters
     anchor = Groups(_ANCHOR, first, judge.gain(first), kind=Kind.ANCHOR)
-    if judge.mostly_categories:
-        return _not_moved(start, anchor, "", "most columns are categories")
     if not judge.sees_enough:
-        reason = "most columns have a frequent value and cannot be judged: what k-means leads to stays"
-        return anchor, Decision("start", _ANCHOR, "", reason)
+        return _unseen(problem, spec, start, anchor, rng)
     starts = {_ANCHOR: start}
     for name, labels in other_starts(problem, judge, K, rng):
         if len(np.unique(labels)) == K and not same_partition(labels, list(starts.values())):
@@ -107,6 +105,24 @@ def best_groups(
     return best if best.own else _on_fewest(problem, spec, judge, best), decision
 
 
+def _unseen(
+    problem: Problem, spec: Specification[DLMFamily], start: np.ndarray, anchor: Groups, rng: np.random.RandomState
+) -> tuple[Groups, Decision]:
+    """k-means' own groups, or those of Fisher-EM from there, whichever halves of the rows agree more about.
+
+    k-means' own where halves have fewer rows than columns: Fisher-EM separates almost any groups of these.
+    """
+    why = "most columns are categories or have a frequent value and cannot be judged"
+    if problem.p >= problem.rows.n // 2:
+        return _not_moved(start, anchor, "", why)
+    pipelines = [kmeans, fisher_em(_short(spec))]
+    own, moved = agreements(problem, spec.n_clusters, pipelines, rng)
+    tried = f"k-means {own:.2f}, {_ANCHOR} {moved:.2f} (agreement of halves)"
+    if moved > own:
+        return anchor, Decision("start", _ANCHOR, tried, f"{why}: halves of the rows agree most about these groups")
+    return _not_moved(start, anchor, tried, why)
+
+
 def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tuple[Groups, Decision]:
     """k-means' own groups, which a fit keeps as they have no gain."""
     groups = Groups(f"{_ANCHOR}, not moved", start, replace(anchor.gain, value=-np.inf))
@@ -122,12 +138,12 @@ def _in_own_shapes(judge: Judge, found: list[Groups], n_clusters: int) -> Iterat
 
 
 def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:
-    """The groups that the fewest variables make, where the judge sees no less in them: they are cleaner among noise."""
+    """The groups that the fewest variables make, where they gain more: they are cleaner among noise."""
     few = alternate(problem, spec, groups.labels, spec.n_clusters - 1)
     if few is None:
         return groups
-    fewer, least = judge.gain(few.labels), groups.gain.value - margin(groups.gain, spec.n_clusters)
-    return Groups(groups.name, few.labels, fewer) if fewer.value > least else groups
+    fewer = judge.gain(few.labels)
+    return Groups(groups.name, few.labels, fewer) if fewer.value > groups.gain.value else groups
 
 
 def _best(own: Groups, others: list[Groups], n_clusters: int, min_size: float | str, share: float) -> Groups:

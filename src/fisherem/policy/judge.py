@@ -94,8 +94,8 @@ class Judge:
         # a Gaussian group follows a frequent value without end: such columns make groups, but say nothing about them
         self._mute = problem.constant | columns.spiked
         varying = max(1, int((~problem.constant).sum()))
-        self.sees_enough = (~self._mute).sum() >= THRESHOLDS.seen * varying
-        self.mostly_categories = (self.floors > THRESHOLDS.category).sum() >= varying / 2
+        seen = ~self._mute & (self.floors <= THRESHOLDS.category)
+        self.sees_enough = seen.sum() >= THRESHOLDS.seen * varying
         self._scores: dict[int, np.ndarray] = {}
 
     def gain(self, labels: np.ndarray, *, own: bool = False) -> Gain:

@@ -16,7 +16,7 @@ from ..core.dlm.family import DLMFamily
 from ..core.engine.multistart import Specification
 from .alternation import Candidate, Wanted, alternate, candidate_of, fit_subset
 from .criterion import Partition
-from .forward_backward import Selector, relevant
+from .forward_backward import Selector, relevant, select
 from .thresholds import THRESHOLDS
 
 __all__ = ["Selection", "variables_for"]
@@ -44,20 +44,30 @@ class Selection:
 
 
 def variables_for(
-    problem: Problem, spec: Specification[DLMFamily], labels: np.ndarray, rank: int, model: str
+    problem: Problem, spec: Specification[DLMFamily], labels: np.ndarray, rank: int, model: str, moved: bool = True
 ) -> Selection:
-    """The variables that make the groups of `labels` (n), few if those suffice."""
+    """The variables that make the groups of `labels` (n), few if those suffice.
+
+    Groups that Fisher-EM has not `moved` are not moved on fewer variables either: a single iteration places the rows.
+    """
     found = Selection(labels)
-    fewest = alternate(problem, spec, labels, rank, model)
+    partition = Partition.of_labels(problem, labels, spec.n_clusters)
+
+    def on(support: np.ndarray) -> Candidate | None:
+        fit = fit_subset(problem, spec, Wanted(labels, support, rank, model, None if moved else 1))
+        return None if fit is None else candidate_of(problem, spec, fit, support, model)
+
+    if moved:
+        fewest = alternate(problem, spec, labels, rank, model)
+    else:
+        support = select(partition, np.zeros(0, int), rank)
+        fewest = on(support) if len(support) else None
     if fewest is not None:
         found.fewest = fewest.support
         if found.tried(fewest):
             return found
-    partition = Partition.of_labels(problem, labels, spec.n_clusters)
     for support in _longer(partition, fewest, rank):
-        wanted = Wanted(labels, support, rank, model)
-        fit = fit_subset(problem, spec, wanted)
-        more = None if fit is None else candidate_of(problem, spec, fit, support, model)
+        more = on(support)
         if more is not None and found.tried(more):
             return found
     return found

@@ -127,9 +127,8 @@ def _fit_cell(data: ScaledRows, store: Store, cell: dict, spec: Specification) -
         row |= {"converged": False, "n_iter": 0, "seconds": time.perf_counter() - begin, "stop_reason": str(error)}
     else:
         fit = fitted.fit
-        labels = fitted.problem.rows.gather(fit.states, "labels")
         row |= {"log_likelihood": fitted.log_likelihood, "n_parameters": fitted.n_parameters}
-        row |= fitted.criteria(labels) | {"converged": fit.converged, "n_iter": fit.n_iter}
+        row |= fitted.criteria() | {"converged": fit.converged, "n_iter": fit.n_iter}
         row |= {"seconds": time.perf_counter() - begin, "stop_reason": str(fit.stop)}
     store.put(key, fit, row)
     return Outcome.of(row, fit)

@@ -80,10 +80,9 @@ def _evaluated(data: ScaledRows, family: DLMFamily, fit: Fit) -> dict:
     else:
         likelihood, entropy = selected_likelihood(problem, fit, family)
         own = selection_parameters(family.model, family.n_clusters, problem.p, axes.d, axes.n_zeros, len(support))
-    labels = problem.rows.gather(fit.states, "labels")
-    partition = problem, labels, family.n_clusters, support
-    whole = criteria_values(fit.log_likelihood + jacobian, parameters + data.n_scales, fit.entropy, *partition)
-    selection = criteria_values(likelihood + jacobian, own + data.n_scales, entropy, *partition)
+    groups = problem, fit.states, support
+    whole = criteria_values(fit.log_likelihood + jacobian, parameters + data.n_scales, fit.entropy, *groups)
+    selection = criteria_values(likelihood + jacobian, own + data.n_scales, entropy, *groups)
     return {
         "log_likelihood": fit.log_likelihood + jacobian,
         "n_parameters": parameters + data.n_scales,

@@ -67,7 +67,7 @@ class ModelSearch(
         Names of models to compare by a criterion, as for `FisherEM`. None: the estimator's own in a verdict, else all.
     sparsities : "auto" or sequence of float, default="auto"
         "auto" goes from dense to one variable per axis, with more points where the selection changes.
-    criterion : {"auto", "verdict", "bic", "icl", "aic", "c"}, default="auto"
+    criterion : {"auto", "verdict", "bic", "icl", "aic", "gain"}, default="auto"
         How to choose. "auto" is "verdict", or "bic" if models, sparsities or `joint` are given.
     path_criterion : {"selection", "penalised"}, default="selection"
         The criterion that chooses the sparsity. "penalised" is the paper's criterion with the effective number of

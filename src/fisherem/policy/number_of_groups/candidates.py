@@ -65,9 +65,9 @@ class Data:
 class Candidate:
     """The estimator's fit with K groups.
 
-    `labels` (n), counted from 0; `support` (p, bool), the selected variables; `values`: "gain" over one group in nats
-    (0 for one group, -inf where the judge has no opinion), "valley" (`valleys`), and every criterion by name. `reason`
-    says why there is no partition, and is empty where there is one.
+    `labels` (n), counted from 0; `support` (p, bool), the selected variables; `values`: "score_gain", the gain over one
+    group on scores, in nats (0 for one group, -inf where the judge has no opinion), "valley" (`valleys`), and every
+    criterion by name. `reason` says why there is no partition, and is empty where there is one.
     """
 
     n_clusters: int
@@ -86,7 +86,7 @@ class Candidate:
     @property
     def gain(self) -> float:
         """The gain over one group in nats; -inf without a partition."""
-        return self.values.get("gain", -np.inf)
+        return self.values.get("score_gain", -np.inf)
 
     @property
     def valley(self) -> float:
@@ -147,10 +147,10 @@ def fit_candidate(data: Data, store: Store, estimator, n_clusters: int, seed: in
 def _judged(data: Data, model, begin: float) -> Candidate:
     K, labels = len(model.weights_), np.asarray(model.labels_, int)
     values = {name: float(getattr(model, f"{name}_")) for name in CRITERIA}
-    values |= {"gain": 0.0, "valley": float("nan")}
+    values |= {"score_gain": 0.0, "valley": float("nan")}
     empty = np.bincount(labels, minlength=K).min() == 0
     if K > 1 and not empty:
         gain = data.judge.gain(labels)
-        values |= {"gain": float(gain.value), "valley": valley(data, labels, gain.support)}
+        values |= {"score_gain": float(gain.value), "valley": valley(data, labels, gain.support)}
     seconds, reason = time.perf_counter() - begin, "a group has no rows" if empty else ""
     return Candidate(K, labels, np.asarray(model.support_), values, bool(model.converged_), seconds, reason)

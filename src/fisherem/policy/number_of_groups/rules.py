@@ -68,8 +68,8 @@ def _one_group(evidence: Evidence) -> Values:
 
 
 _RULES = (
-    Rule("gain", "gain over one group", "log-likelihood of overlapping groups without skew and tails, less that of one "
-         "group and the price of the parameters, in nats", _of_fits("gain"), largest, votes=True),
+    Rule("score_gain", "gain on scores", "log-likelihood of overlapping groups without skew and tails, less that of "
+         "one group and the price of the parameters, in nats", _of_fits("score_gain"), largest, votes=True),
     Rule("valley", "density between groups", "between the two groups that are least apart, as a share of the density "
          "inside them; picks the largest K whose groups are all apart", _of_fits("valley"), _apart, votes=True),
     Rule("agreement", "agreement of halves", "adjusted Rand index of fits to two halves of the rows",

@@ -100,8 +100,8 @@ def _of_the_search(c: Content) -> Iterator[str]:
 def _no_better_than_one(c: Content) -> Iterator[str]:
     if c.value is not None and c.value < 0:
         yield (
-            f"C(K, S) is {number(c.value, 1)}, below 0: {c.K} Gaussian groups describe these rows no better than a "
-            "single one."
+            f"The gain over one group is {number(c.value, 1)}, below 0: on the selected variables {c.K} Gaussian "
+            "groups describe these rows no better than a single one."
         )
 
 

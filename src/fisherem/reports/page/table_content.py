@@ -36,7 +36,8 @@ class Content:
     Groups are counted from 0 here, as in the arrays of the model; the templates count from 1. `headline` is the
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
     axes that are shown. `made_by_selected` says whether the groups depend on the selected variables alone, `given`
-    whether the groups were given rather than found, and `value` is C(K, S), None for a fit that does not know it.
+    whether the groups were given rather than found, and `value` is the gain over one group, None for a fit
+    that does not know it.
     `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, `n_missing`
     the number of cells that are missing and `n_outside` the number of rows outside all groups.
     """
@@ -136,7 +137,7 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
 
 def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
     """The parts that speak of the fit and of how it was chosen; `search` is None for a single fit."""
-    value = getattr(fitted, "c_", None)
+    value = getattr(fitted, "gain_", None)
     return {
         "sparse": isinstance(fitted, SparseFisherEM),
         "n_selected": int(fitted.support_.sum()),

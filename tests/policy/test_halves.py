@@ -1,0 +1,70 @@
+"""Agreement of halves: known groups and none, and what it decides where the judge cannot see the columns."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from fisherem import FisherEM, SparseFisherEM
+from fisherem.core.data.problem import prepare
+from fisherem.estimators.fitting import specification
+from fisherem.policy.halves import agreements, fisher_em, kmeans, split_rows
+
+
+def table(separation, n=200, p=6, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return 5 + rng.normal(size=(n, p)) + separation * np.eye(3, p)[y], y
+
+
+def both(X, seed=0):
+    problem = prepare(X, ridge="auto")
+    spec = specification(FisherEM(3, random_state=0), *X.shape)
+    return agreements(problem, 3, [kmeans, fisher_em(spec)], np.random.RandomState(seed))
+
+
+def test_groups_that_are_apart_are_found_again_and_noise_is_not():
+    assert min(both(table(8)[0])) == pytest.approx(1.0)
+    assert max(both(table(0)[0])) < 0.5
+
+
+def test_kmeans_on_halves_is_that_of_scikit_learn():
+    X = table(2)[0]
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    expected = []
+    for i, sides in enumerate(split_rows(len(X), 3, seed)):
+        labels = [KMeans(3, n_init=5, random_state=seed + i).fit(X[rows]).predict(X) for rows in sides]
+        expected.append(adjusted_rand_score(*labels))
+    assert both(X)[0] == pytest.approx(np.mean(expected), abs=0.1)  # other random numbers, nearly the same optimum
+
+
+def test_agreements_do_not_depend_on_the_offset_and_repeat():
+    X = table(2)[0]
+    assert both(X) == both(X)
+    assert both(X + 1000.0) == pytest.approx(both(X), abs=0.02)
+
+
+def answers(n=400, p=16, seed=0):
+    """Yes/no answers of two groups."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return (rng.uniform(size=(n, p)) < np.where(y[:, None], 0.75, 0.3)).astype(float), y
+
+
+def test_groups_of_kmeans_that_stay_are_given_back_by_few_variables():
+    X, _ = answers()
+    dense = FisherEM(2, random_state=0).fit(X)
+    sparse = SparseFisherEM(2, random_state=0).fit(X)
+    start = sparse.decisions_.set_index("decision").loc["start"]
+    assert start["choice"].endswith("not moved")
+    assert sparse.stop_reason_ == "groups kept"
+    assert sparse.n_iter_ <= 2
+    assert sparse.support_.sum() < X.shape[1]
+    assert adjusted_rand_score(dense.labels_, sparse.labels_) >= 0.75
+    np.testing.assert_array_equal(sparse.predict(X), sparse.labels_)
+
+
+def test_with_fewer_rows_than_columns_in_a_half_kmeans_is_not_left():
+    X, _ = answers(n=60, p=40)
+    start = FisherEM(2, random_state=0).fit(X).decisions_.set_index("decision").loc["start"]
+    assert (start["choice"], start["alternatives"]) == ("k-means on the columns, not moved", "")
