@@ -217,8 +217,10 @@ def sparse_regression(
         gained = history[-2] - history[-1] if held and len(history) > 1 else np.inf
         if moved <= stopping.tolerance or (stopping.least_gain and gained <= stopping.least_gain * abs(history[-1])):
             break
-        if not stopping.least_gain and np.isfinite(problems.budgets(FA)).all():
-            loadings, FA, more = _on_face(problems, loadings, FA, stopping, stopping.max_sweeps - sweeps)
+        # one sweep is left for a round of this loop, so that the last move, gap and objective are those of the result
+        left = stopping.max_sweeps - sweeps - 1
+        if left > 0 and not stopping.least_gain and np.isfinite(problems.budgets(FA)).all():
+            loadings, FA, more = _on_face(problems, loadings, FA, stopping, left)
             sweeps += more
             own = dict(enumerate(loadings.T))  # the next round confirms where it ended
     loadings = (loadings.T / scale).T
