@@ -130,9 +130,7 @@ def test_algorithm_2_goes_on_until_nothing_moves(share):
     X = rows("wine", False)
     S, H, S_W = published.soft_scatters(X, T)
     expected = published.algorithm_2(S, H, S_W, len(X), 2, share=share)
-    found = sparse_regression(
-        Between(H, scatter_of(S), len(X)), 2, np.full(2, share), None, alternation="converged"
-    )
+    found = sparse_regression(Between(H, scatter_of(S), len(X)), 2, np.full(2, share), None, alternation="converged")
     assert found.moved <= CONVERGED.tolerance
     assert same_axes(found.loadings, expected) / np.abs(expected).max() < 1e-8
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +94,12 @@ def test_bound_is_that_of_meinshausen_and_buehlmann(result):
     assert result.error_bound(0.9) == pytest.approx(q**2 / (0.8 * 25))
     with pytest.raises(ValueError, match=r"threshold must be a number above 0\.5"):
         result.error_bound(0.5)
+
+
+def test_there_is_no_bound_where_subsamples_share_rows(result):
+    """The theorem needs two subsamples without a row in common."""
+    assert np.isfinite(replace(result, fraction=0.4).error_bound(0.9))
+    assert replace(result, fraction=0.51).error_bound(0.9) == np.inf
 
 
 def test_table_is_sorted_and_named(result):

@@ -170,10 +170,12 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     n_missing_ : int
         The number of missing cells. The log-likelihood and the criteria are those of the observed ones.
     n_parameters_ : int
-        The number of free parameters; for sparse axes the effective number of section 3.4.
+        The number of free parameters, as in Table 1; for sparse axes the effective number of section 3.4. Means outside
+        the axes are not counted: p - d parameters, K (p - d) with means="full".
     bic_, icl_, aic_ : float
         log-likelihood - parameters/2 log n; the same less the entropy of the posteriors; log-likelihood - parameters.
-        Larger is better, unlike in `GaussianMixture`.
+        Larger is better, unlike in `GaussianMixture`. As means outside the axes are not counted, they do not compare
+        with criteria of other families.
     gain_ : float
         By how much Gaussian groups with a common covariance, on the selected variables (all of them here), explain the
         rows better than one group does, in nats and less a price; 0 for one group. Groups may overlap. Skewed columns

@@ -98,6 +98,9 @@ class DLM:
         """Free parameters (Table 1); with `n_zeros` zeros in the loadings, the effective number of section 3.4.
 
         gamma_e = (K-1) + K d + (d [p - (d+1)/2] - d_e) + covariances + noises + factors of the noise
+
+        As in Table 1 the means count inside the axes only: the p - d coordinates of the overall mean outside them, or
+        the K (p - d) of full means, are not counted.
         """
         return (
             (n_clusters - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from .style import PALETTE, Display, new_axes
@@ -22,7 +23,7 @@ class StabilityDisplay(Display):
     threshold : float
         The frequency from which a variable counts as stable.
     bound : float
-        The bound on the expected number of falsely selected stable variables.
+        The bound on the expected number of falsely selected stable variables; infinite where there is none.
     agreement : float
         The mean adjusted Rand index between refits.
     """
@@ -52,11 +53,8 @@ class StabilityDisplay(Display):
         ax.axvline(self.threshold, color="0.3", lw=1, ls=":")
         ax.set_xlim(0, 1.05)
         ax.set_xlabel("share of the subsamples that select it")
-        ax.set_title(
-            f"at most {self.bound:.1f} expected false selections at {self.threshold:g}; "
-            f"ARI between refits {self.agreement:.2f}",
-            fontsize=10,
-        )
+        bound = f"at most {self.bound:.1f} expected false selections at {self.threshold:g}; "
+        ax.set_title(f"{bound if np.isfinite(self.bound) else ''}ARI between refits {self.agreement:.2f}", fontsize=10)
         ax.legend(frameon=False, loc="lower right")
         self.ax_ = ax
         return self

@@ -84,9 +84,13 @@ class Stability:
         """The upper bound q^2 / ((2 threshold - 1) p) on the expected number of falsely selected stable variables.
 
         q is the mean number of variables per refit. Theorem 1 of Meinshausen & Buehlmann: it assumes
-        subsamples of half the rows, exchangeable noise variables and a selection better than random guessing.
+        exchangeable noise variables, a selection better than random guessing, and subsamples of half the rows. Its
+        proof needs two subsamples without a row in common, so it also covers smaller subsamples. For larger ones
+        (`fraction` above 0.5) there is no such bound, and the value is infinite.
         """
         check_number("threshold", threshold, above=0.5, most=1)
+        if self.fraction > 0.5:
+            return float("inf")
         return float(self.n_selected.mean() ** 2 / ((2 * threshold - 1) * len(self.frequencies)))
 
     def table(self, threshold: float = COMES_BACK) -> pd.DataFrame:
@@ -159,8 +163,8 @@ def stability(
     n_subsamples : int, default=50
         The number of refits.
     fraction : float in (0, 1), default=0.5
-        The share of the rows in a subsample; the bound on false selections assumes one half. For a table in a file it
-        is limited by the memory budget.
+        The share of the rows in a subsample. Above one half there is no bound on false selections. For a table in a
+        file it is limited by the memory budget.
     fitted : estimator, optional
         The estimator fitted to X, if available; by default it is fitted here. Refits are compared with its groups and
         its selection.

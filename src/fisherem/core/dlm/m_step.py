@@ -1,4 +1,7 @@
-"""The M-step in the latent space, eqs (8)-(12), for all twelve models; and the log densities of its parameters.
+"""The M-step in the latent space, eqs (9)-(12), for all twelve models; and the log densities of its parameters.
+
+With full means the noise level is that of eq. (12). With means inside the axes it is taken about the overall mean
+instead, which maximises the likelihood of that model (docs/departures.md).
 
 Second moments and squared distances are computed for all groups at once. With the features f(x) = (1, x_a, x_a x_b for
 a <= b) of the coordinates x (d), the sums of f over a group are its moments, and a group's squared distance is linear

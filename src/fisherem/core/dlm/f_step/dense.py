@@ -1,8 +1,8 @@
 """The dense F-step: orthonormal axes U (p x d) that maximise Fisher's criterion, eq. (6).
 
-The soft between-group covariance is kept in factored form, S_B = H H' (eq. 7), so every eigenproblem is K x K. The
-criterion depends only on the span of U, and its maximum is the span of S^-1 H: `svd` and `regression` attain it, with
-different bases. `orthonormal` is the paper's choice (Foley & Sammon 1975): the best axis, then the best axis orthogonal
+The soft between-group covariance is kept in factored form, S_B = H H' (eqs 7 and 14), so every eigenproblem is K x K.
+The criterion depends only on the span of U, and its maximum is attained on the span of the first d eigenvectors of
+S^-1 S_B, which for d = K - 1 is that of S^-1 H: `svd` and `regression` attain it, with different bases. `orthonormal` is the paper's choice (Foley & Sammon 1975): the best axis, then the best axis orthogonal
 to it, and so on. It is greedy, so its span and its value of the criterion differ in general (docs/departures.md).
 """
 
@@ -98,7 +98,10 @@ def _ratios(between: Between, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def svd(between: Between, d: int) -> np.ndarray:
-    """The first d left singular vectors of S^-1 S_B = (S^-1 H) H'."""
+    """The left singular vectors of S^-1 S_B = (S^-1 H) H', for fewer axes than its rank inside the best span.
+
+    Of S^-1 S_B itself the first d would not attain the maximum.
+    """
     values, vectors = _ratios(between, d)
     if len(values) < between.H.shape[1] - 1:  # fewer axes than the rank: find the best span, then its basis
         q, _ = small.qr(between.solved @ vectors)
