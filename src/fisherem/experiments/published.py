@@ -165,7 +165,7 @@ def _conclusion(done: pd.DataFrame) -> list[str]:
     tables = wide.groupby(level="data").mean()
     against = [str(name) for name in tables.index[tables[by_mean] > tables.min(axis=1)]]
     but = f", except on {', '.join(against)}" if against else ""
-    return [f"{text}. The published figures are those of the {by_mean} means ({READINGS[by_mean]}){but}."]
+    return [f"{text}. The {by_mean} means ({READINGS[by_mean]}) are the nearer reading{but}."]
 
 
 def shown(numbers: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,9 @@
 
 The soft between-group covariance is kept in factored form, S_B = H H' (eqs 7 and 14), so every eigenproblem is K x K.
 The criterion depends only on the span of U, and its maximum is attained on the span of the first d eigenvectors of
-S^-1 S_B, which for d = K - 1 is that of S^-1 H: `svd` and `regression` attain it, with different bases. `orthonormal` is the paper's choice (Foley & Sammon 1975): the best axis, then the best axis orthogonal
-to it, and so on. It is greedy, so its span and its value of the criterion differ in general (docs/departures.md).
+S^-1 S_B, which for d = K - 1 is that of S^-1 H: `svd` and `regression` attain it, with different bases. `orthonormal`
+is the paper's choice (Foley & Sammon 1975): the best axis, then the best axis orthogonal to it, and so on. It is
+greedy, so its span and its value of the criterion differ in general (docs/departures.md).
 """
 
 from __future__ import annotations

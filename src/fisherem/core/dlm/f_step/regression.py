@@ -52,7 +52,7 @@ class Stopping:
 # the objective (usps358 at shares of 0.13 to 0.22), and such sweeps are saved.
 FAST = Stopping(1e-4, 1e-6, 200)
 # Sweeps converge linearly where the budgets bind. Where they hardly do, the objective is nearly the same for all
-# rotations of the axes, and B still moves by 1e-6 a sweep after 50,000 of them (raw glass): docs/reproduce.md.
+# rotations of the axes, and B still moves by 4e-7 a sweep after 20,000 of them (raw glass): docs/reproduce.md.
 CONVERGED = Stopping(1e-12, 0.0, 20_000)
 
 
