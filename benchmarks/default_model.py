@@ -76,12 +76,10 @@ def choice():
                 auto = SparseFisherEM(K, method=method, random_state=0).fit(X)
                 scores = [accuracy(y, fit.labels_) for fit in (*fits.values(), auto)]
                 found[where].append(scores)
-                record = next((r for r in auto.model_choice_ if r["model"] == "DkBk"), {})
-                why = next(r["reason"] for r in auto.model_choice_ if r["kept"])
-                gain = record["fisher"] / auto.model_choice_[0]["fisher"] - 1 if record else np.nan
+                why = auto.decisions_.set_index("decision").loc["model"]
                 lines.append(
                     f"{method}: AB {scores[0]:.3f}, DkBk {scores[1]:.3f}, auto {scores[2]:.3f} "
-                    f"({auto.model_} by {why}; dispersion {record.get('dispersion', np.nan):.2f}, gain {gain:+.1%})"
+                    f"({auto.model_} by {why.reason} from {why.alternatives})"
                 )
             print(f"{name}: " + "; ".join(lines), flush=True)
     for where, scores in found.items():

@@ -72,6 +72,7 @@ def test_files_of_this_version_stay_readable():
         X, posteriors = kept["X"], kept["posteriors"]
     model = load(KEPT / "model-0.1.0.skops")
     np.testing.assert_allclose(model.predict_proba(X), posteriors, atol=1e-10)
+    assert model.decisions_.empty
 
 
 def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
@@ -80,6 +81,35 @@ def test_parameters_that_an_old_file_lacks_get_their_defaults(frame, tmp_path):
     path = tmp_path / "old.skops"
     skops.io.dump({"format": 1, "fisherem": "0.0.9", "model": model}, path)
     assert load(path).axis_weights == "equal"
+
+
+@pytest.mark.parametrize(
+    "estimator", [FisherEM(3, random_state=0), SelectDiscriminative(SparseFisherEM(random_state=0))]
+)
+def test_old_files_have_the_choices_of_model_and_noise_as_records(frame, tmp_path, estimator):
+    old = estimator.fit(frame)
+    held = getattr(old, "estimator_", old)
+    table = held.decisions_
+    held.decisions_ = table[~table["decision"].isin(["model", "noise"])].reset_index(drop=True)
+    held.model_choice_ = [
+        {"model": "AkB", "value": -12.34, "kept": True, "reason": "value"},
+        {"model": "DkB", "value": -13.0, "kept": False, "reason": ""},
+    ]
+    held.noise_choice_ = [
+        {"n_factors": 0, "bic": -20.0, "kept": False, "reason": ""},
+        {"n_factors": 1, "bic": -10.0, "kept": True, "reason": ""},
+    ]
+    back = load(save(old, tmp_path / "old.skops"))
+    back = getattr(back, "estimator_", back)
+    assert not hasattr(back, "model_choice_")
+    assert not hasattr(back, "noise_choice_")
+    assert list(back.decisions_["decision"])[:-2] == list(held.decisions_["decision"])
+    found = back.decisions_.set_index("decision")
+    assert (found.loc["model", "choice"], found.loc["model", "alternatives"]) == ("AkB", "AkB -12.3, DkB -13.0")
+    assert found.loc["noise", "choice"] == "1 common factor"
+    held.decisions_ = "none"
+    with pytest.raises(ModelFileError, match="decisions_ must be a table of text"):
+        load(save(old, tmp_path / "wrong.skops"))
 
 
 def as_of_old(path, cls, home):

@@ -28,6 +28,9 @@ from ._utils.register import Register
 from .estimators.pipelines import last_step
 from .estimators.schema import check_model
 from .model.dlm import resolve
+from .policy.decisions import decisions_of, decisions_table
+from .policy.model import model_decision
+from .policy.noise import noise_decision
 from .tables.parameters import check_path
 
 __all__ = ["KINDS", "ModelFileError", "load", "save"]
@@ -272,12 +275,26 @@ def _rename(estimator) -> None:
             setattr(estimator, new, vars(estimator).pop(old))
 
 
+def _gather_decisions(estimator) -> None:
+    """Earlier versions kept the choices of the model and of the noise as lists of records."""
+    if not hasattr(estimator, "loadings_"):
+        return
+    known = vars(estimator)
+    decisions = decisions_of(known["decisions_"]) if "decisions_" in known else []
+    for name, decision in (("model_choice_", model_decision), ("noise_choice_", noise_decision)):
+        records = known.pop(name, [])
+        if any(record["kept"] for record in records):
+            decisions.append(decision(records))
+    estimator.decisions_ = decisions_table(decisions)
+
+
 def _with_defaults(model):
     """Give an estimator from an earlier version the parameters and attributes that it lacks."""
     for one in [step for _, step in getattr(model, "steps", [])] or [model]:
         if type(one).__module__.partition(".")[0] == "fisherem":
             for held in (one, getattr(one, "estimator_", None)):  # of a selector
                 _rename(held)
+                _gather_decisions(held)
             if hasattr(one, "loadings_") and not hasattr(one, "means"):
                 one.means = "full"  # all that version 0.1.0 had
                 one.group_means_ = one.means_
@@ -285,5 +302,5 @@ def _with_defaults(model):
                 if name != "self" and not hasattr(one, name):
                     setattr(one, name, parameter.default)
             if hasattr(one, "loadings_") and not hasattr(one, "model_"):
-                one.model_, one.model_choice_ = resolve(one.model).name, []
+                one.model_ = resolve(one.model).name
     return model

@@ -6,6 +6,7 @@ from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.policy.latent_model import roomy_model
+from tests.deciding import compared, decided, records
 
 SETTINGS = {"random_state": 0, "tol": 1e-10, "max_iter": 1000, "scale": "none"}
 
@@ -49,7 +50,7 @@ def test_values_are_those_of_mixtures_inside_the_axes(shapes):
     """log-likelihood - log n * covariance parameters: K for a sphere per group, K d (d + 1) / 2 for full ones."""
     X, _ = triangle(shapes=shapes)
     chosen, compact = FisherEM(3, **SETTINGS).fit(X), FisherEM(3, model="AB", **SETTINGS).fit(X)
-    values = {record["model"]: record["value"] for record in chosen.model_choice_}
+    values = {record["model"]: record["value"] for record in records(FisherEM(3, **SETTINGS), X, "model")}
     assert set(values) == {"AkB", "DkB"}
     U, T = compact.loadings_, compact.predict_proba(X)
     assert U.shape == (8, 2)
@@ -63,8 +64,8 @@ def test_values_are_those_of_mixtures_inside_the_axes(shapes):
 def test_weights_are_repetitions():
     X, _ = triangle(150)
     counts = np.random.default_rng(2).integers(1, 4, size=len(X))
-    weighted = FisherEM(3, **SETTINGS).fit(X, sample_weight=counts).model_choice_
-    repeated = FisherEM(3, **SETTINGS).fit(np.repeat(X, counts, axis=0)).model_choice_
+    weighted = records(FisherEM(3, **SETTINGS), X, "model", counts)
+    repeated = records(FisherEM(3, **SETTINGS), np.repeat(X, counts, axis=0), "model")
     for one, other in zip(weighted, repeated, strict=True):
         assert one["model"] == other["model"]
         assert one["value"] == pytest.approx(other["value"], rel=1e-7)
@@ -79,9 +80,9 @@ def test_round_groups_keep_the_compact_shapes_and_oval_ones_their_own():
 def test_small_groups_have_the_common_variance_as_a_candidate():
     X, _ = triangle(45)
     model = FisherEM(3, scale="none", random_state=0).fit(X)
-    assert {record["model"] for record in model.model_choice_} == {"AB", "AkB", "DkB"}
+    assert set(compared(model, "model")) == {"AB", "AkB", "DkB"}
     tiny = FisherEM(3, scale="none", random_state=0).fit(X[:21])
-    assert {record["model"] for record in tiny.model_choice_} <= {"AB", "AkB"}
+    assert set(compared(tiny, "model")) <= {"AB", "AkB"}
     assert roomy_model(19) == "AB"
     assert roomy_model(20) == "AkB"
 
@@ -90,13 +91,13 @@ def test_one_model_is_kept_with_a_common_noise():
     for seed in range(4):
         X, _ = triangle(90, shapes=OVAL if seed % 2 else None, seed=10 + seed)
         model = FisherEM(3, scale="none", random_state=0).fit(X)
-        assert sum(record["kept"] for record in model.model_choice_) == 1
+        assert decided(model, "model").choice == model.model_
         assert len(set(model.noise_variances_)) == 1
 
 
 def test_one_group():
     model = FisherEM(1, scale="none").fit(triangle()[0])
-    assert model.model_choice_ == [{"model": "AB", "kept": True, "reason": "one group"}]
+    assert tuple(decided(model, "model")) == ("AB", "", "one group")
 
 
 def test_a_group_of_equal_rows_does_not_win_by_its_density():
@@ -104,7 +105,7 @@ def test_a_group_of_equal_rows_does_not_win_by_its_density():
     X, labels = triangle(120)
     X[labels == 2] = X[labels == 2][0] + 1e-6 * X[labels == 2]
     model = FisherEM(3, scale="none", random_state=0).fit(X)
-    assert model.model_choice_ == [{"model": "AB", "kept": True, "reason": "no other model could be fitted"}]
+    assert tuple(decided(model, "model")) == ("AB", "", "no other model could be fitted")
     assert model.model_ == "AB"
 
 

@@ -14,6 +14,7 @@ from fisherem.model.dlm import MODELS, candidates
 from fisherem.policy import model as choice
 from fisherem.policy.model import dispersion, fit_best, separation
 from fisherem.reports.words.summary import model_words
+from tests.deciding import compared, decided, records
 from tests.naive import fisher, scatters
 from tests.same import same
 
@@ -108,10 +109,9 @@ def test_bic_decides_where_the_noise_is_as_supposed():
     X, _ = three_groups((0.5, 1.0, 2.0))
     model = sparse(sparsity=0.3).fit(X)
     assert model.model_ == "DkBk"
-    kept, left = sorted(model.model_choice_, key=lambda record: not record["kept"])
-    assert kept["reason"] == "bic"
-    assert kept["bic"] > left["bic"]
-    assert kept["dispersion"] < 1.25
+    assert decided(model, "model").reason == "BIC"
+    bic = compared(model, "model")
+    assert bic["DkBk"] > bic["AB"]
     assert "BIC" in model_words(model)
     same_noise, _ = three_groups()
     assert sparse(sparsity=0.3).fit(same_noise).model_ == "AB"
@@ -120,12 +120,12 @@ def test_bic_decides_where_the_noise_is_as_supposed():
 def test_fishers_criterion_decides_elsewhere(iris, wine):
     for (X, _), expected in ((iris, "AB"), (wine, "DkBk")):
         model = sparse(method="regression").fit(X)
-        records = {record["model"]: record for record in model.model_choice_}
+        found = {record["model"]: record for record in records(sparse(method="regression"), X, "model")}
         assert model.model_ == expected
-        assert records[expected]["reason"] == "fisher"
-        assert records["DkBk"]["dispersion"] > 1.25
-        assert records["DkBk"]["bic"] > records["AB"]["bic"]  # BIC would take the flexible one on both
-        assert (records["DkBk"]["fisher"] > 1.01 * records["AB"]["fisher"]) == (expected == "DkBk")
+        assert found[expected]["reason"] == "fisher"
+        assert found["DkBk"]["dispersion"] > 1.25
+        assert found["DkBk"]["bic"] > found["AB"]["bic"]  # BIC would take the flexible one on both
+        assert (found["DkBk"]["fisher"] > 1.01 * found["AB"]["fisher"]) == (expected == "DkBk")
         assert "Fisher's criterion" in model_words(model)
 
 
@@ -134,10 +134,12 @@ def test_a_little_better_separated_is_not_enough(monkeypatch):
     _, found = chosen_from(X)
     values = iter([2.0, 2.019, 2.0, 2.021])
     monkeypatch.setattr(choice, "separation", lambda problem, fit: next(values))
-    assert found.candidates[0]["dispersion"] > 1.25
+    assert found.about("model").records[0]["dispersion"] > 1.25
     model = sparse().fit(X)
     assert (model.model_, sparse().fit(X).model_) == ("AB", "DkBk")
-    assert model_words(model) == ("chosen because DkBk is only slightly better: Fisher's criterion 2.000 against 2.019")
+    assert model_words(model) == (
+        "chosen by Fisher's criterion, by which DkBk is only slightly better, from AB 2.000, DkBk 2.019"
+    )
 
 
 def test_the_kept_fit_is_that_of_its_model(iris):
@@ -146,7 +148,7 @@ def test_the_kept_fit_is_that_of_its_model(iris):
     given = sparse(model=auto.model_).fit(X)
     same(auto, given)
     assert auto.bic_ == given.bic_
-    assert given.model_choice_ == []
+    assert decided(given, "model") is None
     assert model_words(given) == ""
 
 
@@ -161,10 +163,10 @@ def test_sparsity_one_gives_fisher_em_here_too(iris):
 def test_weights_are_repetitions():
     X, _ = three_groups((0.5, 1.0, 2.0), n=120)
     weights = np.random.default_rng(0).integers(1, 4, size=len(X))
-    weighted = sparse().fit(X, sample_weight=weights.astype(float))
-    repeated = sparse().fit(np.repeat(X, weights, axis=0))
-    assert weighted.model_ == repeated.model_
-    for one, other in zip(weighted.model_choice_, repeated.model_choice_, strict=True):
+    weighted = records(sparse(), X, "model", weights)
+    repeated = records(sparse(), np.repeat(X, weights, axis=0), "model")
+    for one, other in zip(weighted, repeated, strict=True):
+        assert (one["model"], one["kept"]) == (other["model"], other["kept"])
         assert one["fisher"] == pytest.approx(other["fisher"], rel=1e-6)
         assert one["dispersion"] == pytest.approx(other["dispersion"], rel=1e-6)
 
@@ -199,7 +201,8 @@ def test_a_model_that_fails_or_loses_a_group_is_not_kept(monkeypatch):
         monkeypatch.setattr(multistart, "fit_from", failing(name))
         found = chosen_from(X)[1]
         assert found.model.name == other
-        assert {r["model"]: r["reason"] for r in found.candidates}[name] == "it did not work"
+        assert {r["model"]: r["reason"] for r in found.about("model").records}[name] == "it did not work"
+        assert found.about("model").reason == "no other model could be fitted"
     monkeypatch.setattr(multistart, "fit_from", collapsing)
     assert chosen_from(X)[1].model.name == "DkBk"
 
@@ -226,7 +229,7 @@ def test_large_data_choose_on_a_sample(treat_as_large, monkeypatch):
     assert fitted == [(2000, "AB"), (2000, "DkBk")]  # what was chosen goes on from there on all rows
     assert len(model.labels_) == 6000
     assert "a sample of 2,000 of 6,000 rows" in set(model.decisions_["choice"])
-    assert [record["model"] for record in model.model_choice_] == ["AB", "DkBk"]
+    assert list(compared(model, "model")) == ["AB", "DkBk"]
     fitted.clear()
     assert sparse(init=labels, random_state=None).fit(X).model_ == "DkBk"  # given posteriors are of all rows
     assert fitted == [(6000, "AB"), (6000, "DkBk")]
@@ -239,7 +242,7 @@ def test_files_and_blocks_choose_the_same(tmp_path):
     from_file = sparse(memory="120kB").fit(tmp_path / "rows.npy")
     same(in_memory, from_file)
     assert in_memory.model_ == from_file.model_ == "DkBk"
-    assert from_file.model_choice_[1]["dispersion"] == pytest.approx(in_memory.model_choice_[1]["dispersion"])
+    assert decided(from_file, "model").equals(decided(in_memory, "model"))
 
 
 def test_a_search_names_the_model_of_its_best_fit(iris):
@@ -247,7 +250,7 @@ def test_a_search_names_the_model_of_its_best_fit(iris):
     search = ModelSearch(SparseFisherEM(random_state=0, n_init=1), n_clusters=[3], models=["AB", "DB"], progress=False)
     best = search.fit(X).best_estimator_
     assert best.model_ == search.best_params_["model"]
-    assert best.model_choice_ == []
+    assert decided(best, "model") is None
 
 
 def test_the_convergence_warning_is_of_the_kept_model(iris):

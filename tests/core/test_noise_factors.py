@@ -1,11 +1,12 @@
 """Noise with common factors: the engine against covariances that are written out, p x p."""
 
-import json
+import re
 from functools import cache
 
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
 from fisherem import FisherEM, SparseFisherEM, datasets, load, save
@@ -16,6 +17,7 @@ from fisherem.core.dlm.ridge_and_axes import Groups, noise_covariance
 from fisherem.core.engine.loop import Settings, run
 from fisherem.model.dlm import MODELS
 from fisherem.policy.noise import factor_numbers
+from tests.deciding import decided, records
 from tests.naive import (
     accuracy,
     estimator_log_densities,
@@ -360,7 +362,7 @@ def test_model_files(kind, tmp_path):
     np.testing.assert_array_equal(back.noise_loadings_, model.noise_loadings_)
     np.testing.assert_array_equal(back.score_samples(X), model.score_samples(X))
     np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
-    assert back.noise_choice_ == model.noise_choice_
+    assert back.decisions_.equals(model.decisions_)
     np.testing.assert_array_equal(back.sample(5, random_state=0)[0], model.sample(5, random_state=0)[0])
 
 
@@ -421,14 +423,12 @@ def test_numbers_that_are_tried():
     assert factor_numbers(100, 1) == [0]
 
 
-def assert_records(model, tried):
-    """A record per number that was tried; one of them was kept."""
-    records = model.noise_choice_
-    assert [record["n_factors"] for record in records] == tried
-    kept = [record for record in records if record["kept"]]
-    assert [record["n_factors"] for record in kept] == [model.noise_factors_]
-    assert json.loads(json.dumps(records)) == records  # nothing but plain values
-    return kept[0]
+def assert_tried(model, tried):
+    """The decision names every number that was tried, with BIC for those that were fitted; returns those."""
+    row = decided(model, "noise")
+    assert [int(one.split()[0]) for one in row.alternatives.split(", ")] == tried
+    assert row.choice.split()[0] == str(model.noise_factors_ or "no")
+    return {int(m): float(value) for m, value in re.findall(r"(\d+) \(BIC (-?[\d.]+)\)", row.alternatives)}
 
 
 @pytest.mark.parametrize(
@@ -441,13 +441,10 @@ def assert_records(model, tried):
 def test_the_choice_is_recorded(estimator):
     X, _ = factor_table()
     model = estimator.fit(X)
-    kept = assert_records(model, [0, 1, 2, 4, 8, 24])
-    assert kept["bic"] == pytest.approx(model.bic_)
-    assert kept["log_likelihood"] == model.log_likelihood_
-    assert kept["n_parameters"] == model.n_parameters_
-    first = model.noise_choice_[0]
-    assert first["bic"] < kept["bic"]
-    assert estimator.set_params(noise_factors=1).fit(X).noise_choice_ == []
+    fitted = assert_tried(model, [0, 1, 2, 4, 8, 24])
+    assert fitted[model.noise_factors_] == pytest.approx(model.bic_, abs=0.06)
+    assert fitted[0] < fitted[model.noise_factors_]
+    assert decided(estimator.set_params(noise_factors=1).fit(X), "noise") is None
 
 
 def test_a_rest_below_the_floor_is_out_of_the_question():
@@ -456,17 +453,16 @@ def test_a_rest_below_the_floor_is_out_of_the_question():
     X = X.copy()
     X[:, 20:] *= 1e-4
     model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
-    records = {record["n_factors"]: record for record in model.noise_choice_}
-    assert records[24]["bic_at_partition"] == -np.inf
-    assert "variance_floor" in records[24]["reason"]
+    found = {record["n_factors"]: record for record in records(clone(model), X, "noise")}
+    assert found[24]["bic_at_partition"] == -np.inf
+    assert "variance_floor" in found[24]["reason"]
     assert model.noise_factors_ < 24
-    assert not any(record["reason"] for m, record in records.items() if m < 8)
+    assert not any(record["reason"] for m, record in found.items() if m < 8)
 
 
 def test_bic_at_the_partition_is_that_of_a_tied_covariance():
     """Differences between numbers of factors, from the eigenvalues of the covariance within the groups."""
     X, _ = factor_table()
-    model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     none = FisherEM(3, scale="none", noise_factors=0, random_state=0).fit(X)
     inside = within_centred(X, none.labels_)
     W, U = inside.T @ inside / len(X), none.loadings_
@@ -481,7 +477,7 @@ def test_bic_at_the_partition_is_that_of_a_tied_covariance():
             len(X)
         )
 
-    for record in model.noise_choice_:
+    for record in records(FisherEM(3, scale="none", noise_factors="auto", random_state=0), X, "noise"):
         assert record["bic_at_partition"] == pytest.approx(value(record["n_factors"]), rel=1e-9)
 
 
@@ -492,7 +488,7 @@ def test_large_tables(table, treat_as_large):
     treat_as_large(100, 400)
     model = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     tried = [0, 1, 2] if table is wide_table else [0, 1, 2, 4, 8, 24]
-    assert_records(model, tried)
+    assert_tried(model, tried)
     if table is factor_table:
         assert model.noise_factors_ == 1
         assert accuracy(labels, model.labels_) > 0.95

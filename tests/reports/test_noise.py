@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from fisherem import FisherEM, SparseFisherEM, report
+from fisherem import FisherEM, SparseFisherEM, load, report, save
 from fisherem.reports.words.facts import facts
 from fisherem.reports.words.summary import criteria_table, noise_words, scale_words, summary
+from tests.deciding import decided
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,9 @@ def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
     model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.5))
     assert model.noise_factors_ == 1
     text = noise_words(model)
-    tried = [record["n_factors"] for record in model.noise_choice_]
-    assert text.startswith(f"1 common factor, chosen by BIC from {', '.join(map(str, tried))}: BIC ")
-    with_one, without = map(float, re.findall(r"-?\d+\.\d", text.split("BIC", 2)[2]))
+    row = decided(model, "noise")
+    assert text == f"1 common factor, chosen by {row.reason} from {row.alternatives}"
+    without, with_one = (float(re.search(rf"\b{m} \(BIC (-?[\d.]+)\)", text)[1]) for m in (0, 1))
     assert with_one > without
     assert with_one == pytest.approx(model.bic_, abs=0.06)
     assert dict(facts(model, 300, 12))["Noise"] == text
@@ -40,7 +41,7 @@ def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
 def test_no_factor_is_told_too(mixed):
     model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.0))
     assert model.noise_factors_ == 0
-    assert re.fullmatch(r"no common factors, chosen by BIC from 0, 1, 2(, \d+)*", noise_words(model))
+    assert re.fullmatch(r"no common factors, chosen by BIC .* from 0 \(BIC [-\d.]+\), 1, 2(, \d+)*", noise_words(model))
 
 
 @pytest.mark.parametrize(
@@ -53,10 +54,11 @@ def test_given_factors(mixed, given, words):
     assert criteria_table(model)["noise_factors"][0] == given
 
 
-def test_a_file_of_an_earlier_version_has_no_factors_and_no_scale(mixed):
+def test_a_file_of_an_earlier_version_has_no_factors_and_no_scale(mixed, tmp_path):
     model = FisherEM(2, scale="none", noise_factors=0, random_state=0).fit(mixed(0.5))
-    for name in ("noise_factors_", "noise_choice_", "scale_", "decisions_"):
+    for name in ("noise_factors_", "scale_", "decisions_"):
         delattr(model, name)
+    model = load(save(model, tmp_path / "old.skops"))
     assert noise_words(model) == "no common factors"
     assert scale_words(model) == ""
     assert "Scaling" not in dict(facts(model, 300, 12))

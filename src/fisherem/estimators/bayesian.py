@@ -75,7 +75,7 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         As in `FisherEM`; nu and lambda are counted in place of the groups' means.
     sparse_loadings_, group_means_, centre_, row_centre_, row_means_, distance_moments_, scale_, scales_, scale_warning_
         As in `FisherEM`.
-    exponents_, bending_, noise_factors_, noise_loadings_, noise_choice_, model_, model_choice_, n_missing_, decisions_
+    exponents_, bending_, noise_factors_, noise_loadings_, model_, n_missing_, decisions_
         As in `FisherEM`.
     n_features_in_, feature_names_in_
         As in `FisherEM`.

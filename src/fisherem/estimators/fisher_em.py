@@ -144,9 +144,6 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         The variances beta_k of the groups outside it.
     noise_factors_, noise_loadings_ : int, ndarray of shape (p, m)
         The number m of factors of the noise and their loadings F: a group has the covariance beta_k (I + F F') outside.
-    noise_choice_ : list of dict
-        With noise_factors="auto" a record per number of factors: BIC at the partition of the first fit, the criteria of
-        those that were fitted, and which was kept. On large data they are of a sample. Otherwise empty.
     scale_, scales_ : str, ndarray of shape (p,)
         "none" or "standardise", and what the columns were divided by: 1, or their standard deviations. Values whose
         squares a double cannot hold (about 1e150 and more, 1e-150 and less) are first divided by a power of two, which
@@ -161,10 +158,6 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         exponent).
     model_ : str
         The name of the model of this fit.
-    model_choice_ : list of dict
-        With model="auto" a record per candidate: what it was compared by ("value", the penalised likelihood inside
-        the axes; with means="full" its Fisher criterion, BIC and dispersion), whether it was kept and why. On large
-        data they are of a sample. Otherwise empty.
     log_likelihood_ : float
         The log-likelihood of the rows.
     n_missing_ : int
@@ -186,7 +179,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     stop_reason_ : str
         The rule that was met, or "cycle", "max_iter" or which group collapsed.
     decisions_ : DataFrame
-        A row per automatic decision, in their order: decision, choice, alternatives (what else was tried), reason.
+        A row per automatic decision, in their order: decision ("scaling", "start", "model", "variables", "noise", ...),
+        choice, alternatives (what was compared, with its values), reason. On large data the values are of a sample.
     history_, starts_ : list of dict
         A record per iteration (log-likelihood, Fisher's criterion, selected variables, events), and one per start.
     n_features_in_, feature_names_in_ : int, ndarray of shape (p,)

@@ -187,7 +187,7 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
         problem, scales, decision = _scaled(raw, estimator, table, weights, estimator.n_jobs, prior)
     with problem.rows.closed_on_error():
         fitted, chosen = default_fit(problem, spec, estimator)
-    return Fitted(fitted, replace(chosen, decisions=[decision, *chosen.decisions]), scales)
+    return Fitted(fitted, chosen.first(decision), scales)
 
 
 def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Problem, np.ndarray | None, Decision]:
@@ -298,9 +298,8 @@ def adopt(estimator, fitted: Fitted):
     metric = None if solution.metric is None else solution.metric.in_variables(problem.scatter)
     estimator.noise_factors_ = solution.n_factors
     estimator.noise_loadings_ = np.zeros((problem.p, 0)) if metric is None else metric.vectors * np.sqrt(metric.gains)
-    estimator.noise_choice_ = chosen.noise
     estimator.distance_moments_ = distances_of(problem, solution)
-    estimator.model_, estimator.model_choice_ = model.name, chosen.candidates
+    estimator.model_ = model.name
     estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
     estimator.n_parameters_ = fitted.n_parameters()
     estimator.n_missing_ = 0 if problem.gaps is None else problem.gaps.n_missing

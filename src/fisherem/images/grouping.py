@@ -16,6 +16,7 @@ from ..estimators.fitting import RAW, Fitted, adopt, fit_rows, specification
 from ..model.dlm import MODELS
 from ..policy.alternation import Wanted, alternate, fit_subset
 from ..policy.criterion import Partition, judge
+from ..policy.decisions import decisions_of
 from ..policy.model import Chosen
 from .separating import Exchange, exchanges, separated
 
@@ -80,7 +81,7 @@ def _specification(estimator, problem: Problem, n_factors: int) -> Specification
 def _adopted(found: Grouped, estimator, fit: Fit) -> Any:
     """The estimator with another fit of the same model to the same rows."""
     old, unit = found.fitted, found.problem.unit
-    chosen = Chosen(fit, old.starts_, MODELS[old.model_], old.model_choice_, old.noise_choice_)
+    chosen = Chosen(fit, old.starts_, MODELS[old.model_], decisions_of(old.decisions_))
     estimator.n_features_in_ = found.problem.p
     return adopt(estimator, Fitted(found.problem, chosen, None if old.scale_ == RAW else old.scales_ / unit))
 

@@ -75,7 +75,7 @@ def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Cho
         )
     text = f"a sample of {small.rows.n:,} of {problem.rows.n:,} rows"
     rows = Decision("rows", text, "", "large data: what the sample says is fitted to all rows")
-    return replace(chosen, decisions=[rows, *chosen.decisions])
+    return chosen.first(rows)
 
 
 def _on_these(problem: Problem, spec: Specification[DLMFamily], estimator, neighbours: bool = False) -> Chosen:
@@ -110,7 +110,7 @@ def _naming_small_groups(problem: Problem, chosen: Chosen, min_size: float | str
     if not small or len(sizes) == 1:
         return chosen
     reason = f"fewer than {least:,.0f} rows: they may be outliers (min_size)"
-    return _said(chosen, Decision("small groups", ", ".join(small), "", reason))
+    return chosen.said(Decision("small groups", ", ".join(small), "", reason))
 
 
 def _dense(problem: Problem, spec: Specification[DLMFamily], model) -> Chosen:
@@ -143,7 +143,7 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
         ends = _labels(problem, first.fit)[numbers]
         groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
     if groups.kind is Kind.ANCHOR:
-        return _said(first, decision), _labels(problem, first.fit)
+        return first.first(decision), _labels(problem, first.fit)
     chosen = _from_groups(here, spec, estimator.model, groups, judge)
     if chosen is not None and len(numbers) < problem.rows.n:
         try:
@@ -151,8 +151,8 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
         except FitError:  # the sample lacks what the rows have
             chosen = None
     if chosen is None:
-        return _said(first, decision), _labels(problem, first.fit)
-    return _said(chosen, decision), groups.labels if here is problem else _labels(problem, chosen.fit)
+        return first.first(decision), _labels(problem, first.fit)
+    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
 
 
 def _from_groups(
@@ -192,10 +192,6 @@ def _start_labels(problem: Problem, spec: Specification[DLMFamily]) -> np.ndarra
     return problem.rows.gather(problem.start_states(start, spec.n_clusters), "posteriors").argmax(axis=0)
 
 
-def _said(chosen: Chosen, decision: Decision) -> Chosen:
-    return replace(chosen, decisions=[*chosen.decisions, decision])
-
-
 # -- the variables -----------------------------------------------------------------------------------------------------
 
 
@@ -210,7 +206,7 @@ def _with_variables(
         found = variables_for(problem, spec, labels, d, dense.model.name, dense.moved)
         chosen = dense if found.kept is None else _with(dense, found.kept, model, problem, spec)
         chosen = chosen if dense.moved else replace(chosen, fit=_kept(chosen.fit))
-    return _said(replace(chosen, fewest=found.fewest), _about_variables(problem, found))
+    return replace(chosen, fewest=found.fewest).said(_about_variables(problem, found))
 
 
 def _about_variables(problem: Problem, found: Selection) -> Decision:
@@ -310,4 +306,4 @@ def _or_by_neighbours(
     choice = "groups of rows completed by " + ("nearest neighbours" if better else "the model")
     decision = Decision("missing cells", choice, tried, "gain over one group")
     kept = other if better else own
-    return kept[0], _said(kept[1], decision)
+    return kept[0], kept[1].said(decision)

@@ -25,7 +25,8 @@ from ..core.dlm.ridge_and_axes import Groups, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
 from ..model.dlm import MODELS
-from .model import Chosen
+from .decisions import Decision
+from .model import Chosen, model_decision
 
 __all__ = ["COMPACT", "fit_latent", "roomy_model"]
 
@@ -47,12 +48,12 @@ def fit_latent(problem: Problem, spec: Specification) -> Chosen:
     """Fit with the model chosen, from the specification's own starts."""
     if spec.n_clusters == 1:
         fit, records = _fit(problem, spec, starting_points(problem, spec))
-        return Chosen(fit, records, MODELS[COMPACT], [_kept("one group")])
+        return Chosen(fit, records, MODELS[COMPACT]).said(Decision("model", COMPACT, "", "one group"))
     return _choose(problem, spec, starting_points(problem, spec))
 
 
-def _kept(reason: str, model: str = COMPACT) -> dict:
-    return {"model": model, "kept": True, "reason": reason}
+def _kept(reason: str) -> dict:
+    return {"model": COMPACT, "kept": True, "reason": reason}
 
 
 def _family(spec: Specification, **changes) -> DLMFamily:
@@ -76,7 +77,7 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
         compact, records = _fit(problem, spec, starts, d=d)
     d = compact.solution.axes.d
     if not compact.whole:
-        return Chosen(compact, records, MODELS[COMPACT], [_kept("a group was lost")])
+        return Chosen(compact, records, MODELS[COMPACT]).said(Decision("model", COMPACT, "", "a group was lost"))
     candidates = _compare(problem, spec, compact)
     kept = next(record["model"] for record in candidates if record["kept"])
     if kept != COMPACT:
@@ -85,10 +86,10 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
         except FitError:
             fit = compact
         if fit.whole and fit is not compact:
-            return Chosen(fit, records, MODELS[kept], candidates)
+            return Chosen(fit, records, MODELS[kept]).said(model_decision(candidates))
         kept = COMPACT
         candidates = [record | {"kept": False} for record in candidates] + [_kept("the others lost a group")]
-    return Chosen(compact, records, MODELS[kept], candidates)
+    return Chosen(compact, records, MODELS[kept]).said(model_decision(candidates))
 
 
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:

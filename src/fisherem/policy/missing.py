@@ -17,8 +17,9 @@ from ..core.missing.completion import complete_first
 from ..core.missing.iteration import describe_gaps, exact
 from ..tables.gaps import has_gaps
 from ..tables.scaling import in_unit
+from .decisions import Decision
 from .model import Chosen
-from .noise import MOST_FULL, fit_with_factors
+from .noise import MOST_FULL, fit_with_factors, noise_decision
 
 __all__ = [
     "NO_POWERS", "check_gaps", "completed", "fit_exact", "imputed", "log_jacobian", "prepared_rows",
@@ -84,9 +85,16 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
         return fit.log_likelihood - chosen.model.n_parameters(spec.n_clusters, problem.p, d, 0, fit.solution.n_factors)
 
     best = max(fits, key=value)
-    kept = best.solution.n_factors
-    records = [{key: record[key] for key in _KEPT if key in record} for record in chosen.noise]
-    return there, replace(chosen, fit=best, noise=[r | {"kept": r["n_factors"] == kept} for r in records])
+    chosen, decision = replace(chosen, fit=best), chosen.about("noise")
+    return there, chosen if decision is None else chosen.said(_on_observed_cells(decision, best.solution.n_factors))
+
+
+def _on_observed_cells(decision: Decision, n_factors: int) -> Decision:
+    """The number of factors that AIC of the observed cells chose, for the one that the completed rows asked for."""
+    records = [{key: record[key] for key in _KEPT if key in record} for record in decision.records]
+    if n_factors not in {record["n_factors"] for record in records}:
+        records.append({"n_factors": n_factors, "reason": ""})
+    return noise_decision([r | {"kept": r["n_factors"] == n_factors} for r in records], "AIC of the observed cells")
 
 
 def described(problem: Problem, fit: Fit) -> Fit:

@@ -10,6 +10,7 @@ assumption, and Fisher's criterion elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ..model.criteria import bic
 from ..model.dlm import DLM
 from .decisions import Decision
 
-__all__ = ["Chosen", "dispersion", "fit_best", "few_rows", "sample_problem", "separation"]
+__all__ = ["Chosen", "dispersion", "few_rows", "fit_best", "model_decision", "sample_problem", "separation"]
 
 # A dispersion above this is noise that the model does not know. In simulations from the models it was 0.74 to 1.17, on
 # fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
@@ -47,16 +48,51 @@ _LEAST_FEW_ROWS = 1_000
 
 @dataclass
 class Chosen:
-    """The fit that was kept, its model, and a record of each candidate."""
+    """The fit that was kept, its model, and how both were decided."""
 
     fit: Fit
     starts: list[dict]
     model: DLM
-    candidates: list[dict]
-    noise: list[dict] = field(default_factory=list)  # a record per number of factors of the noise that was tried
     decisions: list[Decision] = field(default_factory=list)
     moved: bool = True  # False: the iterations ended after the first, which kept the groups of the start
     fewest: np.ndarray | None = None  # indices of the fewest variables that C(K, S) names; None: no choice was made
+
+    def about(self, name: str) -> Decision | None:
+        """The decision of that name, if it was made."""
+        return next((one for one in self.decisions if one.decision == name), None)
+
+    def said(self, decision: Decision) -> Chosen:
+        """The same fit with one decision more; it replaces an earlier one about the same."""
+        others = [one for one in self.decisions if one.decision != decision.decision]
+        return replace(self, decisions=[*others, decision])
+
+    def first(self, decision: Decision) -> Chosen:
+        """The same fit with a decision that was made before all others."""
+        return replace(self, decisions=[decision, *self.decisions])
+
+
+# What a model chosen by model="auto" can be compared by, and how its values are printed.
+_COMPARED_BY = {
+    "fisher": ("Fisher's criterion", ".3f"),
+    "bic": ("BIC", ".1f"),
+    "value": ("the penalised likelihood inside the axes", ".1f"),
+}
+
+
+def model_decision(records: list[dict]) -> Decision:
+    """The choice among models from a record of each: its values, whether it was kept, and why."""
+    kept = next(record for record in records if record["kept"])
+    key = kept["reason"]
+    compared = [record for record in records if key in record]
+    if key not in _COMPARED_BY or len(compared) < 2:
+        return Decision(
+            "model", kept["model"], "", "no other candidate" if key in _COMPARED_BY else key, tuple(records)
+        )
+    by, digits = _COMPARED_BY[key]
+    if better := [record["model"] for record in compared if record[key] > kept[key]]:  # but not by enough
+        by += f", by which {better[0]} is only slightly better,"
+    values = ", ".join(f"{record['model']} {record[key]:{digits}}" for record in compared)
+    return Decision("model", kept["model"], values, by, tuple(records))
 
 
 def separation(problem: Problem, fit: Fit) -> float:
@@ -87,7 +123,7 @@ def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
         return _fit_one(problem, spec, models[0])
     if spec.n_clusters == 1 or problem.weight < _LEAST_ROWS_PER_VARIABLE * problem.p:
         why = "one group" if spec.n_clusters == 1 else f"fewer than {_LEAST_ROWS_PER_VARIABLE} rows per variable"
-        return replace(_fit_one(problem, spec, models[0]), candidates=[_kept(models[0], why)])
+        return _fit_one(problem, spec, models[0]).said(Decision("model", models[0].name, "", why))
     return _fit_all(problem, spec, models)
 
 
@@ -96,11 +132,7 @@ def _with_model(spec: Specification, model: DLM) -> Specification:
 
 
 def _fit_one(problem: Problem, spec: Specification, model: DLM) -> Chosen:
-    return Chosen(*multistart.fit(problem, _with_model(spec, model)), model, [])
-
-
-def _kept(model: DLM, reason: str) -> dict:
-    return {"model": model.name, "kept": True, "reason": reason}
+    return Chosen(*multistart.fit(problem, _with_model(spec, model)), model)
 
 
 def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
@@ -122,10 +154,13 @@ def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, 
     return numbers, prepare(problem.given.take(numbers) - problem.given.centre, weights, ridge=share)
 
 
+_Found = tuple[Chosen, dict[str, Any]]  # a fit, and what it is compared by
+
+
 def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> Chosen:
     """The models from the same starts, each with a record of what is compared, and the one to keep."""
     starts = multistart.starting_points(problem, spec)
-    found: list[Chosen] = []
+    found: list[_Found] = []
     failures: list[dict] = []
     with problem.rows.threads():
         for model in models:
@@ -134,14 +169,14 @@ def _fit_all(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
             except FitError as error:
                 failures.append({"model": model.name, "kept": False, "reason": str(error)})
                 continue
-            found.append(Chosen(fit, tried, model, [_record(problem, fit, spec, model)]))
+            found.append((Chosen(fit, tried, model), _record(problem, fit, spec, model)))
     if not found:
         raise FitError("; ".join(dict.fromkeys(failure["reason"] for failure in failures)))
     best, reason = found[0], "no other model could be fitted"
     for other in found[1:]:
         best, reason = _better(best, other)
-    records = [c.candidates[0] | {"kept": c is best, "reason": reason if c is best else ""} for c in found]
-    return replace(best, candidates=records + failures)
+    records = [one[1] | {"kept": one is best, "reason": reason if one is best else ""} for one in found]
+    return best[0].said(model_decision(records + failures))
 
 
 def _record(problem: Problem, fit: Fit, spec: Specification, model: DLM) -> dict:
@@ -154,12 +189,12 @@ def _record(problem: Problem, fit: Fit, spec: Specification, model: DLM) -> dict
     }
 
 
-def _better(compact: Chosen, flexible: Chosen) -> tuple[Chosen, str]:
+def _better(compact: _Found, flexible: _Found) -> tuple[_Found, str]:
     """One of the two, and why. The dispersion of the more flexible one says whether BIC may be believed."""
-    lost = [c for c in (compact, flexible) if not c.fit.whole]
+    lost = [one for one in (compact, flexible) if not one[0].fit.whole]
     if len(lost) == 1:
         return (flexible if lost[0] is compact else compact), "the other lost a group"
-    old, new = compact.candidates[0], flexible.candidates[0]
+    old, new = compact[1], flexible[1]
     if new["dispersion"] <= _MOST_DISPERSION:
         return (flexible if new["bic"] > old["bic"] else compact), "bic"
     return (flexible if new["fisher"] > (1 + _LEAST_GAIN) * old["fisher"] else compact), "fisher"

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from .._utils.agreement import adjusted_rand
+from .._utils.wording import count
 from ..core.data.noise_metric import factor_numbers, factor_values, fewest_factors
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily, Means, Subset
@@ -27,10 +28,19 @@ from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, continue_f
 from ..core.starts.partitions import distinct_rows
 from ..model.criteria import bic
 from .criterion import Partition, judge
+from .decisions import Decision
 from .forward_backward import select
 from .model import Chosen
 
-__all__ = ["MOST_FULL", "NOISE_AUTO", "factor_numbers", "fit_with_factors", "wanted_factors", "with_factors"]
+__all__ = [
+    "MOST_FULL",
+    "NOISE_AUTO",
+    "factor_numbers",
+    "fit_with_factors",
+    "noise_decision",
+    "wanted_factors",
+    "with_factors",
+]
 
 NOISE_AUTO = "auto"
 # With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of gaps.
@@ -59,11 +69,17 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
             return chosen
         noise, records = _compare(problem, spec, chosen)
         fits = {record["n_factors"]: record.pop("fit") for record in records if "fit" in record}
-        return replace(chosen, noise=records, fit=fits[noise])
-    if noise == 0:
-        return chosen
+        return replace(chosen, fit=fits[noise]).said(noise_decision(records))
     fit = fit_with_factors(problem, spec, chosen, chosen.fit, int(noise))
     return chosen if fit is None else replace(chosen, fit=fit)
+
+
+def noise_decision(records: list[dict], by: str = "BIC (the fewest factors with nearly all of its gain)") -> Decision:
+    """The number of factors that was kept, from a record of each that was tried."""
+    kept = next(record["n_factors"] for record in records if record["kept"])
+    tried = [f"{r['n_factors']} (BIC {r['bic']:.1f})" if "bic" in r else str(r["n_factors"]) for r in records]
+    choice = count(kept, "common factor") if kept else "no common factors"
+    return Decision("noise", choice, ", ".join(tried), by, tuple(records))
 
 
 def _family(problem: Problem, spec: Specification, chosen: Chosen, m: int) -> DLMFamily:

@@ -77,9 +77,7 @@ def _method(model: FisherEM) -> str:
 
 def _decisions(model) -> list[tuple[str, str]]:
     """What was decided about the rows, the start and the variables, and why."""
-    table = getattr(model, "decisions_", None)  # files of earlier versions have none
-    if table is None:
-        return []
+    table = model.decisions_
     shown = table[table["decision"].isin(["rows", "start", "variables", "missing cells"])]
     return [(str(one.decision).capitalize(), f"{one.choice}: {one.reason}") for one in shown.itertuples()]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._utils.wording import count, listed
+from ..._utils.wording import count
 from ...estimators.outlying import tells_outliers
 from ...policy.roles import ROLES
 from ...policy.thresholds import THRESHOLDS
@@ -22,13 +22,6 @@ __all__ = [
     "contributions_table", "criteria_table", "labels_table", "model_words", "noise_words", "outside_words",
     "role_counts", "scale_words", "summary", "variables_table",
 ]  # fmt: skip
-
-# What a model chosen by model="auto" can be compared by: its name in a sentence, and how its values are printed.
-_COMPARED_BY = {
-    "fisher": ("Fisher's criterion", ".3f"),
-    "bic": ("BIC", ".1f"),
-    "value": ("penalised likelihood inside the axes", ".1f"),
-}
 
 
 def labels_table(model, X, ids) -> pd.DataFrame:
@@ -99,22 +92,16 @@ def criteria_table(model) -> pd.DataFrame:
 
 def model_words(model) -> str:
     """Why model="auto" kept the model that it did, in words; "" if the model was given."""
-    kept = next((record for record in model.model_choice_ if record["kept"]), None)
-    if kept is None:
+    return _chosen_words(model, "model")
+
+
+def _chosen_words(model, name: str) -> str:
+    """How a decision was made, as in "chosen by BIC from 0, 1, 2"; "" if it was not."""
+    made = model.decisions_[model.decisions_["decision"] == name]
+    if made.empty:
         return ""
-    rest = [record for record in model.model_choice_ if not record["kept"]]
-    if kept["reason"] not in _COMPARED_BY or not rest:
-        return f"chosen: {kept['reason']}"
-    other, key = rest[0], kept["reason"]
-    name, digits = _COMPARED_BY[key]
-    values = f"{name} {kept[key]:{digits}} against {other[key]:{digits}}"
-    if kept[key] < other[key]:  # the more flexible model is better, but not by enough
-        return f"chosen because {other['model']} is only slightly better: {values}"
-    return f"chosen over {other['model']}: {values}"
-
-
-# Numbers of factors that are named: all that are ever tried.
-_MOST_NUMBERS = 8
+    tried, reason = made["alternatives"].iloc[0], made["reason"].iloc[0]
+    return f"chosen by {reason} from {tried}" if tried else f"chosen: {reason}"
 
 
 def noise_words(model) -> str:
@@ -123,13 +110,7 @@ def noise_words(model) -> str:
     shape = count(m, "common factor") if m else "no common factors"
     if m >= p - 1 > 0:
         shape = f"any covariance ({count(m, 'factor')})"
-    records = getattr(model, "noise_choice_", [])
-    if len(records) < 2:
-        return f"{shape}, as given" if m else shape
-    tried = listed([record["n_factors"] for record in records], _MOST_NUMBERS, quoted=False)
-    fitted = {record["n_factors"]: record["bic"] for record in records if "bic" in record}
-    against = f": BIC {fitted[m]:.1f} against {fitted[0]:.1f} without" if m and {0, m} <= set(fitted) else ""
-    return f"{shape}, chosen by BIC from {tried}{against}"
+    return ", ".join(filter(None, (shape, _chosen_words(model, "noise") or ("as given" if m else ""))))
 
 
 def scale_words(model) -> str:
@@ -141,8 +122,7 @@ def scale_words(model) -> str:
 
 def _scaling_words(model) -> str:
     done = {"none": "columns unchanged", "standardise": "columns standardised"}[getattr(model, "scale_", "none")]
-    decisions = getattr(model, "decisions_", None)  # files of earlier versions have none
-    why = [] if decisions is None else list(decisions["reason"][decisions["decision"] == "scaling"])
+    why = list(model.decisions_["reason"][model.decisions_["decision"] == "scaling"])
     if getattr(model, "scale", "none") != "auto" or not why:
         return "" if done == "columns unchanged" else done
     return f"{done}: {why[0]}"
