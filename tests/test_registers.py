@@ -126,6 +126,18 @@ def test_a_model(frame, data, tmp_path):
     assert "Invalid value for '--model'" in command("fit", data, "-k", 3, "--model", "HkB", code=2)
 
 
+def test_a_model_is_a_candidate_of_auto_if_it_says_so(frame):
+    shape = CovarianceShape("Hk", "eta_k", lambda K, d: K * d * (d + 1) // 2, halfway)
+    for candidate in (False, True):
+        new = DLM(shape, MODELS["DkB"].noise, candidate=candidate)
+        with MODELS.having(new.name, new):
+            told = FisherEM(3, **SHORT).fit(frame).decisions_.set_index("decision").loc["model", "alternatives"]
+        assert ("HkB" in told) == candidate
+        assert "DkB" in told
+    with pytest.raises(ValueError, match="noise per group"):
+        DLM(shape, MODELS["DkBk"].noise, candidate=True)
+
+
 def swapped(between, d):
     """The paper's axes, last one first."""
     return orthonormal(between, d)[:, ::-1]

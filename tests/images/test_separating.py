@@ -9,8 +9,9 @@ import pytest
 from fisherem import datasets
 from fisherem.core.data.problem import prepare
 from fisherem.images import clean, segment
-from fisherem.images.separating import FREE, _Swaps, exchanges, neighbours_of, separated
+from fisherem.images.separating import _Swaps, exchanges, neighbours_of, separated
 from fisherem.policy.criterion import Partition, judge
+from fisherem.policy.thresholds import THRESHOLDS
 from tests.naive import accuracy
 
 
@@ -120,7 +121,7 @@ def test_exchangeable_bands_are_contiguous_and_free():
     assert found.redundant == (8, 9, 11, 12)
     for j in range(20):
         loss = value(partition, [10]) - value(partition, [j])
-        assert (loss <= FREE) == (j in found.instead)
+        assert (loss <= THRESHOLDS.free_exchange) == (j in found.instead)
     assert exchanges(partition, np.arange(20), roles) == []
 
 

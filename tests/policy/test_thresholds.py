@@ -1,6 +1,7 @@
 """One test for each threshold of the policy: it holds on both sides of the threshold, so it fails when that moves."""
 
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,17 +10,26 @@ from sklearn.metrics import adjusted_rand_score
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.estimators.outlying import outside
-from fisherem.images import Cube
+from fisherem.images import Cube, clean, normalising, separating
+from fisherem.images.clean import _keeps_gaps
 from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
 from fisherem.images.identify import identify
 from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
-from fisherem.policy import variables
+from fisherem.images.scene_model import _check_unit
+from fisherem.model.dlm import MODELS
+from fisherem.policy import default_fit, noise, variables
 from fisherem.policy.columns import spiked
+from fisherem.policy.criterion import Partition
 from fisherem.policy.decisions import Decision
+from fisherem.policy.forward_backward import Selector
 from fisherem.policy.groups import Groups, _best, margin
 from fisherem.policy.judge import Gain, Judge
+from fisherem.policy.latent_model import model_candidates, roomy_model
+from fisherem.policy.missing import most_factors, prepared_rows
+from fisherem.policy.model import Chosen, _better, few_rows, sample_problem
+from fisherem.policy.noise import numbers_of_factors
 from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
 from fisherem.policy.starts import same_partition
@@ -29,11 +39,11 @@ from fisherem.search.group_statistics import alike
 HELD = {}
 
 
-def holds(name):
-    """Marks the test of a threshold."""
+def holds(*names):
+    """Marks the test of thresholds."""
 
     def mark(test):
-        HELD[name] = test
+        HELD.update(dict.fromkeys(names, test))
         return test
 
     return mark
@@ -429,8 +439,220 @@ def test_library_spectra_cover_half_of_the_bands():
                 identify(np.ones((1, 10)), waves, "nm", library, ["g"])
 
 
+# -- the selection ---------------------------------------------------------------------------------------------------
+
+
+def two_alike(share, n=400):
+    """Three columns: the first separates two groups, the second is the first but for this share of its variance."""
+    labels = np.arange(n) % 2
+    rng = np.random.default_rng(0)
+    first = 3.0 * labels + rng.normal(size=n)
+    first -= np.where(labels, first[labels == 1].mean() - 3, first[labels == 0].mean())
+    own = rng.normal(size=n)
+    for k in (0, 1):  # orthogonal to the first column within the groups, so that the share is exact
+        here, inside = labels == k, first[labels == k] - first[labels == k].mean()
+        own[here] -= own[here].mean()
+        own[here] -= inside * (inside @ own[here]) / (inside @ inside)
+    inside = first - np.where(labels, 3.0, 0.0)
+    own *= np.sqrt(share / (1 - share) * (inside @ inside) / (own @ own))
+    X = np.column_stack([first, first + own, rng.normal(size=n)])
+    return Partition.of_labels(prepare(X, ridge=0), labels, 2)
+
+
+@holds("own_variance")
+def test_a_variable_that_others_explain_but_for_a_thousandth_adds_nothing():
+    for share, adds in ((0.9e-3, False), (1.1e-3, True)):
+        partition = two_alike(share)
+        selector = Selector(partition, partition.directions(np.zeros(0, int), 1))
+        selector.add(0)
+        assert np.isfinite(selector.conditional_gains()[1]) == adds
+
+
+@holds("rows_per_selected")
+def test_one_variable_per_four_rows_at_most():
+    X = np.random.default_rng(0).normal(size=(42, 30))
+    partition = Partition.of_labels(prepare(X, ridge="auto"), np.arange(42) % 2, 2)
+    assert Selector(partition, partition.directions(np.zeros(0, int), 1)).most == 10  # (42 - 2) / 4
+
+
+# -- models and noise --------------------------------------------------------------------------------------------------
+
+
+@holds("own_variance_rows")
+def test_groups_of_twenty_rows_have_variances_of_their_own():
+    assert (model_candidates(19.9, 1), roomy_model(19.9)) == (["AB", "AkB"], "AB")
+    assert (model_candidates(20, 1), roomy_model(20)) == (["AkB"], "AkB")
+
+
+@holds("rows_per_axis")
+def test_covariances_of_groups_need_five_rows_per_axis():
+    assert "DkB" not in model_candidates(9.9, 2)
+    assert "DkB" in model_candidates(10, 2)
+
+
+def better(**flexible):
+    """The model that is kept: a compact one with criterion 1 and BIC 0, or a flexible one."""
+    fits = [Chosen(SimpleNamespace(whole=True), [], MODELS[name]) for name in ("AB", "DkBk")]
+    one = (fits[0], {"fisher": 1.0, "bic": 0.0, "dispersion": 1.0})
+    other = (fits[1], {"fisher": 1.0, "bic": 1.0, "dispersion": 1.0} | flexible)
+    return _better(one, other)[0][0].model.name
+
+
+@holds("dispersion")
+def test_bic_is_believed_up_to_a_dispersion_of_five_quarters():
+    assert better(dispersion=1.24) == "DkBk"
+    assert better(dispersion=1.26) == "AB"
+
+
+@holds("flexible_gain")
+def test_flexible_models_must_separate_by_one_per_cent_more():
+    assert better(dispersion=2.0, fisher=1.009) == "AB"
+    assert better(dispersion=2.0, fisher=1.011) == "DkBk"
+
+
+@holds("rows_per_variable")
+def test_models_are_compared_from_two_rows_per_variable_on():
+    X = np.random.default_rng(0).normal(size=(16, 8))
+    X[::2, 0] += 6
+    for n, compared in ((15, False), (16, True)):
+        model = FisherEM(2, means="full", scale="none", noise_factors=0, random_state=0, tol=1e-2).fit(X[:n])
+        reason = model.decisions_.set_index("decision").loc["model", "reason"]
+        assert (reason != "fewer than 2 rows per variable") == compared
+
+
+@holds("distant")
+def test_partitions_that_agree_by_seven_tenths_are_near():
+    labels = np.arange(400) % 2
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    X[:, 0] += 5 * labels
+
+    class Known(noise._Judge):
+        def labels(self, fit):
+            return fit
+
+    judge = Known(prepare(X, ridge="auto"), 2, 1e-6, labels)
+    for wrong, worse in ((32, False), (34, True)):  # adjusted Rand index 0.705 and 0.688
+        assert judge.worse(np.where(np.arange(400) < wrong, 1 - labels, labels)) == worse
+
+
+def with_a_gap(n, p):
+    X = np.random.default_rng(0).normal(size=(n, p))
+    X[0, 0] = np.nan
+    return prepared_rows(X)
+
+
+@holds("full_noise")
+def test_with_missing_cells_32_variables_may_have_any_covariance():
+    assert numbers_of_factors(with_a_gap(110, 32))[-1] == 31
+    assert numbers_of_factors(with_a_gap(110, 33))[-1] < 32
+    assert numbers_of_factors(of_sizes([1.0] * 33, 110))[-1] == 32
+
+
+@holds("more_factors")
+def test_observed_cells_may_ask_for_four_times_as_many_factors():
+    problem = with_a_gap(110, 32)
+    assert (most_factors(problem, 2), most_factors(problem, 8)) == (8, 31)
+
+
+@holds("neighbours_rows")
+def test_neighbours_are_asked_up_to_a_thousand_rows():
+    spec = SimpleNamespace(n_clusters=2, init="kmeans")
+    for n, asked in ((1000, True), (1001, False)):
+        problem = SimpleNamespace(prior=None, rows=SimpleNamespace(n=n))
+        assert default_fit._neighbours_tell(problem, spec) == asked
+
+
+@holds("same_groups")
+def test_fits_that_differ_in_two_of_ten_thousand_rows_are_one():
+    labels = np.arange(10_000) % 2
+    for moved, one in ((2, True), (3, False)):  # adjusted Rand index 0.9992 and 0.9988
+        assert default_fit._are_one(labels, np.where(np.arange(10_000) < moved, 1 - labels, labels)) == one
+
+
+@holds("sample_rows", "sample_rows_per_variable")
+def test_large_data_are_decided_on_eight_rows_per_variable():
+    for p, size in ((2, 2000), (260, 2080)):
+        problem = of_sizes([1.0] * p, 2100)
+        assert sample_problem(problem, np.random.RandomState(0)).rows.n == size
+
+
+@holds("few_rows", "few_rows_per_variable")
+def test_starts_are_compared_on_four_rows_per_variable():
+    for p, size in ((2, 1000), (260, 1040)):
+        assert len(few_rows(of_sizes([1.0] * p, 1100), np.random.RandomState(0))[0]) == size
+
+
+# -- maps --------------------------------------------------------------------------------------------------------------
+
+
+@holds("few_gaps")
+def test_pixels_with_gaps_are_fitted_where_they_are_more_than_a_twentieth():
+    for gappy, kept in ((50, False), (51, True)):
+        assert _keeps_gaps("auto", SimpleNamespace(n_gappy=gappy), 1000, 10, 2**30) == kept
+
+
+@holds("empty_band")
+def test_bands_that_half_of_the_pixels_lack_are_left_out():
+    for lacking, bands in ((50, 6), (51, 5)):
+        array = np.random.default_rng(0).normal(10, 1, size=(10, 10, 6))
+        array.reshape(100, 6)[:lacking, 2] = np.nan
+        assert len(clean(Cube(array)).bands) == bands
+
+
+@holds("other_unit")
+def test_scenes_of_another_unit_differ_by_a_factor_of_twenty():
+    class Pixels:
+        def __init__(self, value):
+            self.value = value
+
+        def __len__(self):
+            return 5
+
+        def reflectance(self, rows):
+            return np.full((len(rows), 3), self.value)
+
+    scene, cube = SimpleNamespace(mean_spectra=np.ones((2, 3))), SimpleNamespace(path=None)
+    for value in (1 / 19.9, 19.9):
+        _check_unit(scene, Pixels(value), cube)
+    for value in (1 / 20.1, 20.1):
+        with pytest.raises(ValueError, match="the units differ"):
+            _check_unit(scene, Pixels(value), cube)
+
+
+@holds("beyond_chance")
+def test_another_map_is_made_where_kmeans_explains_a_tenth_more_than_chance():
+    class Rule:
+        def sample(self, source):
+            raise LookupError("asked for a sample")
+
+    rule = Rule()
+    rule.ratios = (1.09, 2.0)
+    assert normalising.other_labels(FisherEM(), rule, None, True) is None
+    rule.ratios = (1.11, 2.0)
+    with pytest.raises(LookupError, match="asked"):
+        normalising.other_labels(FisherEM(), rule, None, True)
+
+
+@holds("maps_differ")
+def test_maps_that_agree_by_less_than_four_fifths_are_both_shown():
+    labels, rule = np.arange(1000) % 2, SimpleNamespace(ratios=(1.2, 1.3))
+    for moved, shown in ((50, False), (55, True)):  # adjusted Rand index 0.81 and 0.79
+        others = np.where(np.arange(1000) < moved, 1 - labels, labels)
+        found = normalising.chosen(rule, True, labels, np.ones((1000, 1), bool), others)
+        assert (found.other is not None) == shown
+
+
+@holds("free_exchange")
+def test_bands_that_lose_three_nats_can_be_exchanged(monkeypatch):
+    partition = SimpleNamespace(p=4)
+    gains = np.array([[7.1, 10.0, 6.9, 0.0]])
+    monkeypatch.setattr(separating, "_Swaps", lambda partition: SimpleNamespace(gains=lambda support: gains))
+    found = separating.exchanges(partition, np.array([1]), np.array(["redundant"] * 4))[0]
+    assert found.instead == (0, 1)  # 2.9 nats less, and 3.1
+
+
 def test_every_threshold_is_held():
-    assert set(HELD) == {field.name for field in fields(Thresholds)}
+    assert set(HELD) | {"number_of_groups"} == {field.name for field in fields(Thresholds)}
     assert Thresholds() == THRESHOLDS
 
 

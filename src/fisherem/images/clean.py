@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..policy.thresholds import THRESHOLDS
 from ..tables.file_table import parse_memory
 from ..tables.gaps import REFUSE
 from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
@@ -29,18 +30,15 @@ from .units import parse_range
 __all__ = ["CLIP", "MISSING", "CleanPixels", "Cleaned", "clean"]
 
 # How pixels with values in only some of the bands are handled: "model" keeps them, with NaN for missing values; "auto"
-# does so where they are more than `_FEW_GAPS` of the pixels and the rows fit in memory.
+# does so where they are more than a few of the pixels and the rows fit in memory.
 AUTO, MODEL, DROP_PIXELS, DROP_BANDS = "auto", "model", "drop-rows", "drop-columns"
 MISSING = (AUTO, MODEL, REFUSE, DROP_PIXELS, DROP_BANDS)
-_FEW_GAPS = 0.05
 
 # Values further than this many robust standard deviations from their band's median are clipped to that limit.
 # Snow, shadow and glint lie within it on the scenes we have; the CRISM tile's spikes lie a thousand deviations out.
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
-# A band that is missing in more than this share of the pixels is dropped; otherwise the pixels without it are.
-_EMPTY_BAND = 0.5
 # Cleaned rows up to this size are kept in memory; larger ones are computed from the file whenever they are read.
 _KEEP_BYTES = 2**28
 
@@ -209,7 +207,7 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str,
         if cube.fill_value is None and len(fills) == 1 and (fill := next(iter(fills))) in CUSTOMARY:
             cube = replace(cube, fill_value=fill)  # it is fill in single bands as well
         found = examine(cube, use, chosen, limits, fills=fills)
-    most = 0.0 if missing == DROP_BANDS else _EMPTY_BAND * max(1, int(use.sum()) - found.n_blank)
+    most = 0.0 if missing == DROP_BANDS else THRESHOLDS.empty_band * max(1, int(use.sum()) - found.n_blank)
     empty = chosen & (found.gaps > most)
     if empty.any():
         if empty[chosen].all():
@@ -248,4 +246,4 @@ def _keeps_gaps(missing: str, found: Found, n: int, p: int, most_bytes: int) -> 
             f"{n} pixels x {p} bands are more than a fit with missing values holds in memory "
             f"({most_bytes // 2**20} MB): use a mask, fewer bands, more memory (--memory), or missing='drop-rows'"
         )
-    return missing == MODEL or (missing == AUTO and small and found.n_gappy > _FEW_GAPS * n)
+    return missing == MODEL or (missing == AUTO and small and found.n_gappy > THRESHOLDS.few_gaps * n)

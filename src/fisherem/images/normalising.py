@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from ..core.starts.metrics import LARGE, centred_rows, coordinates
 from ..core.starts.partitions import distinct_rows
+from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import one_blas_thread
 from ..search.scoring import best_matching, contingency
 from ..solvers.kmeans_runs import best_kmeans
@@ -27,13 +28,8 @@ __all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
 
 # The number of pixels used for the choice.
 _PIXELS = 2_000
-# There are groups where k-means explains this many times the variance that it explains for one Gaussian group with the
-# same covariance. The ratio was 1.16 to 1.55 on real tables, 1.05 to 1.08 on noise with a common factor.
-_MORE_THAN_CHANCE = 1.1
 # The numbers of k-means runs on the pixels and on each Gaussian sample, of iterations, of samples, and of rows.
 _RUNS, _ITERATIONS, _DRAWS, _ROWS = 2, 30, 4, 600
-# Maps that agree less than this (adjusted Rand index) differ much.
-MUCH = 0.8
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,7 @@ def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -
 
     None if there are no groups in it, or if the fit fails.
     """
-    if rule.ratios[0 if normalised else 1] < _MORE_THAN_CHANCE:
+    if rule.ratios[0 if normalised else 1] < THRESHOLDS.beyond_chance:
         return None
     other = (lambda values: values) if normalised else divided
     with warnings.catch_warnings():
@@ -131,7 +127,7 @@ def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, o
     if others is None:
         return Normalisation(normalised, *rule.ratios)
     agreement = float(adjusted_rand_score(labels, others))
-    if agreement >= MUCH:
+    if agreement >= THRESHOLDS.maps_differ:
         return Normalisation(normalised, *rule.ratios, agreement)
     other = np.full(mask.shape, -1)
     other[mask] = _numbered_like(labels, others)

@@ -17,6 +17,7 @@ from .._utils.wording import count, group_name
 from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators.prediction import FittedMixture
 from ..persistence import KINDS
+from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import one_thread_each
 from ..tables.checking import check_number
 from .clean_pixels import divide_by_norms
@@ -34,9 +35,6 @@ from .truth import as_truth
 
 __all__ = ["SceneModel"]
 
-# Scenes whose mean values differ by more than this factor are not in the same unit: light, slope and season together
-# change it by less than ten, a scale factor that one file applies and the other does not by 100 to 10,000.
-_OTHER_UNIT = 20.0
 # Mean-field passes of the spatial prior, and the change of the posteriors below which they end: no map shows it.
 _PASSES, _SETTLED = 50, 1e-3
 
@@ -235,7 +233,7 @@ def _check_unit(scene: SceneModel, rows: MatchedPixels, cube: Cube) -> None:
     even = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 2000)).astype(int))
     own = float(np.nanmedian(np.abs(rows.reflectance(even))))
     fitted = float(np.median(np.abs(scene.mean_spectra)))
-    if fitted > 0 and not 1 / _OTHER_UNIT <= own / fitted <= _OTHER_UNIT:
+    if fitted > 0 and not 1 / THRESHOLDS.other_unit <= own / fitted <= THRESHOLDS.other_unit:
         raise ValueError(
             f"{cube.path or 'the cube'}: its values are about {own:.3g}, those of the scene that the model was fitted "
             f"to {fitted:.3g}, so the units differ: set the reflectance scale factor of the file (Cube.scale_factor)"

@@ -12,16 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..policy.criterion import Partition, judge
+from ..policy.thresholds import THRESHOLDS
 
-__all__ = ["FREE", "Exchange", "exchanges", "neighbours_of", "separated"]
+__all__ = ["Exchange", "exchanges", "neighbours_of", "separated"]
 
-# The loss of C, in nats, below which a swap counts as free: Kass & Raftery (1995) call evidence below 3 not strong, and
-# C varies more between two images of one scene.
-FREE = 3.0
-# As in the selection (`forward_backward`): a band whose variance within the groups the others explain up to this share
-# is redundant, and more than one band per four pixels overfits any partition.
-_LEAST_OWN_VARIANCE = 1e-3
-_PIXELS_PER_BAND = 4
 _ROUNDING = 1e-9
 # The largest number of selected bands for which exchanges are computed: as many as the page lists.
 _MOST = 100
@@ -63,7 +57,7 @@ class _Swaps:
         columns = np.array([self._columns[int(j)] for j in support])  # m x p
         all_pixels = _given_the_others(columns, support, self.total)
         groups = _given_the_others(columns - self.between[support] @ self.between.T, support, self.within)
-        own = (groups > _LEAST_OWN_VARIANCE * self.within) & (all_pixels > 0) & ~self.partition.constant
+        own = (groups > THRESHOLDS.own_variance * self.within) & (all_pixels > 0) & ~self.partition.constant
         out = np.full(columns.shape, -np.inf)
         out[own] = self.partition.n / 2 * np.log(all_pixels[own] / groups[own])
         return out
@@ -89,7 +83,7 @@ def separated(partition: Partition, support: np.ndarray) -> np.ndarray:
     """
     before = found = np.sort(np.asarray(support, int))
     p = partition.p
-    if not 1 < len(found) <= min(p - 1, (partition.n - partition.n_clusters) / _PIXELS_PER_BAND):
+    if not 1 < len(found) <= min(p - 1, (partition.n - partition.n_clusters) / THRESHOLDS.rows_per_selected):
         return found
     swaps = _Swaps(partition)
     while (crowded := np.isin(found - 1, found) | np.isin(found + 1, found)).any():
@@ -118,7 +112,7 @@ def exchanges(partition: Partition, support: np.ndarray, roles: np.ndarray) -> l
     out = []
     for band, by_band in zip(support, gains, strict=True):
         own = by_band[band]
-        free = by_band >= own - FREE if np.isfinite(own) else np.zeros(partition.p, bool)
+        free = by_band >= own - THRESHOLDS.free_exchange if np.isfinite(own) else np.zeros(partition.p, bool)
         free[support] = False
         out.append(Exchange(int(band), _stretch(int(band), free), around[int(band)]))
     return out

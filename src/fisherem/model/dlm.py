@@ -83,6 +83,11 @@ class DLM:
 
     covariance: CovarianceShape
     noise: NoiseShape
+    candidate: bool = False  # whether model="auto" considers it; only models with a common noise can be compared
+
+    def __post_init__(self):
+        if self.candidate and self.noise.count(2) != 1:
+            raise ValueError(f"{self.name} has a noise per group: model='auto' compares models with a common noise")
 
     @property
     def name(self) -> str:
@@ -122,7 +127,9 @@ class DLM:
         return min(p * m - m * (m - 1) // 2, p * (p + 1) // 2 - own)
 
 
-MODELS: Register[DLM] = Register("model", {m.name: m for m in (DLM(c, b) for c in _COVARIANCES for b in _NOISES)})
+_CANDIDATES = ("DkB", "AkB", "AB")
+_TABLE = (DLM(c, b, candidate=c.name + b.name in _CANDIDATES) for c in _COVARIANCES for b in _NOISES)
+MODELS: Register[DLM] = Register("model", {model.name: model for model in _TABLE})
 
 _GREEK = {"Σ": "sigma", "σ": "sigma", "α": "alpha", "β": "beta"}
 

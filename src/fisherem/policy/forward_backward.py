@@ -10,15 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from .criterion import Partition, price
+from .thresholds import THRESHOLDS
 
 __all__ = ["Selector", "relevant", "select"]
 
-# A variable whose variance within the groups is explained by S up to this share has nothing of its own to add, and the
-# logarithm of what is left would be noise.
-_LEAST_OWN_VARIANCE = 1e-3
 _ROUNDING = 1e-9
-# S has at most this share of the rows left after the groups' means: more variables than that overfit any partition.
-_ROWS_PER_VARIABLE = 4
 
 
 class _Conditional:
@@ -60,7 +56,7 @@ class Selector:
         usable = ~partition.constant & (self.total > 0)
         self.alone = np.full(partition.p, -np.inf)  # n/2 log(t_j / w_j)
         self.alone[usable] = partition.n / 2 * np.log(self.total[usable] / self.within[usable])
-        self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // _ROWS_PER_VARIABLE)))
+        self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // THRESHOLDS.rows_per_selected)))
         self.reset([])
 
     def reset(self, support: list[int]) -> None:
@@ -99,7 +95,7 @@ class Selector:
     def conditional_gains(self) -> np.ndarray:
         """n/2 log(t_j|S / w_j|S) of every variable, before any price; -inf where S leaves it nothing of its own."""
         t, w = self._all.given, self._groups.given
-        own = np.isfinite(self.alone) & (w > _LEAST_OWN_VARIANCE * self.within) & (t > 0)
+        own = np.isfinite(self.alone) & (w > THRESHOLDS.own_variance * self.within) & (t > 0)
         gains = np.full(len(t), -np.inf)
         gains[own] = self.partition.n / 2 * np.log(t[own] / w[own])
         gains[self.support] = -np.inf

@@ -32,8 +32,6 @@ __all__ = ["Groups", "Kind", "best_groups", "margin"]
 
 # Iterations of Fisher-EM from each start: enough to see where it leads.
 _ITERATIONS = 15
-# Partitions that agree by this (adjusted Rand index) are one.
-_SAME = 0.999
 # Groups that are climbed from on few variables: those that gain most.
 _MOST_CLIMBS = 4
 _ANCHOR, _FEW = "k-means on the columns", "on the variables that differ"
@@ -83,7 +81,7 @@ def best_groups(
     found = [anchor]
 
     def judged(name: str, labels: np.ndarray) -> None:
-        if not same_partition(labels, [one.labels for one in found], _SAME):
+        if not same_partition(labels, [one.labels for one in found], THRESHOLDS.same_groups):
             found.append(Groups(name, labels, judge.gain(labels)))
 
     for name, labels in _climbed(problem, spec, judge, starts):

@@ -27,21 +27,29 @@ from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, 
 from ..model.dlm import MODELS
 from .decisions import Decision
 from .model import Chosen, model_decision
+from .thresholds import THRESHOLDS
 
-__all__ = ["COMPACT", "fit_latent", "roomy_model"]
+__all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]
 
-COMPACT, ROOMY, FLEXIBLE = "AB", "AkB", "DkB"
-# A variance of its own needs some rows in every group: below this many AB is a candidate, from there on AkB takes its
-# place, which loses nothing where variances are equal and was better on real tables.
-_ROWS_FOR_OWN_VARIANCE = 20
-# A variance of its own needs this many rows in the smallest group to be estimated at all, a covariance of its own
-# (d x d) this many per axis.
-_ROWS_PER_AXIS = 5
+COMPACT, ROOMY = "AB", "AkB"
 
 
 def roomy_model(smallest_group: float) -> str:
     """The model for groups of this size where there is nothing to choose by."""
-    return ROOMY if smallest_group >= _ROWS_FOR_OWN_VARIANCE else COMPACT
+    return ROOMY if smallest_group >= THRESHOLDS.own_variance_rows else COMPACT
+
+
+def model_candidates(smallest_group: float, d: int) -> list[str]:
+    """The models that are compared for groups of this size or larger and d axes, fewest parameters first.
+
+    Every registered model that says so (`DLM.candidate`) is among them. Those that hold more than a variance per group
+    need rows for it.
+    """
+    names = [COMPACT] if smallest_group < THRESHOLDS.own_variance_rows else []
+    names.append(ROOMY)
+    if d > 1 and smallest_group >= THRESHOLDS.rows_per_axis * d:
+        names += [name for name, model in MODELS.items() if model.candidate and name not in (COMPACT, ROOMY)]
+    return names
 
 
 def fit_latent(problem: Problem, spec: Specification) -> Chosen:
@@ -108,12 +116,8 @@ def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
 def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
     """A record per candidate: its value inside the compact fit's axes, and which is kept."""
     d, smallest = compact.solution.axes.d, problem.weight * compact.solution.density.proportions.min()
-    names = [COMPACT] if smallest < _ROWS_FOR_OWN_VARIANCE else []
-    names.append(ROOMY)
-    if d > 1 and smallest >= _ROWS_PER_AXIS * d:
-        names.append(FLEXIBLE)
     records: list[dict[str, Any]] = []
-    for name in names:
+    for name in model_candidates(smallest, d):
         family = _family(spec, model=MODELS[name], sparse=None, d=d, frozen=compact.solution.axes)
         try:
             fit = run(problem, problem.states_of(compact, "posteriors", "log_prior"), family, spec.settings)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from .._utils.wording import column_name, count, listed
-from ..core.data.noise_metric import factor_numbers
 from ..core.data.problem import Problem, prepare
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import Specification
@@ -19,7 +18,8 @@ from ..tables.gaps import has_gaps
 from ..tables.scaling import in_unit
 from .decisions import Decision
 from .model import Chosen
-from .noise import MOST_FULL, fit_with_factors, noise_decision
+from .noise import fit_with_factors, noise_decision, numbers_of_factors
+from .thresholds import THRESHOLDS
 
 __all__ = [
     "NO_POWERS", "check_gaps", "completed", "fit_exact", "imputed", "log_jacobian", "prepared_rows",
@@ -29,8 +29,6 @@ __all__ = [
 # EM converges the slower the more is missing, and the F-step, which does not maximise the likelihood, meanwhile drifts
 # away from it: iterations end at this many times the tolerance.
 _TOLERANCE = 10.0
-# Times the number of factors that the completed rows ask for.
-_MORE = 4
 # What the records of the choice of factors say that is not a likelihood of completed rows.
 _KEPT = ("n_factors", "bic_at_partition", "reason")
 NO_POWERS = (
@@ -74,8 +72,7 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
     spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
-        most = factor_numbers(problem.weight, problem.n_varying, problem.n_varying <= MOST_FULL)[-1]
-        numbers.append(max(numbers[0], min(_MORE * numbers[0], most)))
+        numbers.append(max(numbers[0], most_factors(problem, numbers[0])))
     found = [fit_with_factors(there, spec, chosen, chosen.fit, m, "observed cells") for m in sorted(set(numbers))]
     # where no fit is found, the completed rows have groups that the observed cells have not
     fits = [fit for fit in found if fit is not None] or [described(there, chosen.fit)]
@@ -87,6 +84,11 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
     best = max(fits, key=value)
     chosen, decision = replace(chosen, fit=best), chosen.about("noise")
     return there, chosen if decision is None else chosen.said(_on_observed_cells(decision, best.solution.n_factors))
+
+
+def most_factors(problem: Problem, n_factors: int) -> int:
+    """The most factors that the observed cells may ask for where the completed rows ask for so many."""
+    return min(THRESHOLDS.more_factors * n_factors, numbers_of_factors(problem)[-1])
 
 
 def _on_observed_cells(decision: Decision, n_factors: int) -> Decision:

@@ -24,26 +24,12 @@ from ..core.engine.multistart import FitError, Specification
 from ..model.criteria import bic
 from ..model.dlm import DLM
 from .decisions import Decision
+from .thresholds import THRESHOLDS
 
 __all__ = ["Chosen", "dispersion", "few_rows", "fit_best", "model_decision", "sample_problem", "separation"]
 
-# A dispersion above this is noise that the model does not know. In simulations from the models it was 0.74 to 1.17, on
-# fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
-_MOST_DISPERSION = 1.25
 # Squared distances below this share of the mean variance are rounding.
 _NO_NOISE = 1e-12
-# By how much, relatively, the flexible model has to separate the groups better: from other starts Fisher's criterion
-# changes by some tenths of a per cent (iris), and what flexible models gain where they are right was 1.2% to 6%.
-_LEAST_GAIN = 0.01
-# With fewer rows per variable Fisher's criterion says little: that of a random partition is (K - 1) p / n already.
-_LEAST_ROWS_PER_VARIABLE = 2
-# On large data the choice is made on a sample: as many rows per variable as on the tables the rules were tried on.
-_SAMPLE_ROWS_PER_VARIABLE = 8
-_LEAST_SAMPLE_ROWS = 2_000
-# Other starts than k-means are compared on this many rows per variable, and at least so many: with twice as many the
-# adjusted Rand index on 44 tables is the same within 0.01, at twice the price.
-_FEW_ROWS_PER_VARIABLE = 4
-_LEAST_FEW_ROWS = 1_000
 
 
 @dataclass
@@ -121,8 +107,8 @@ def fit_best(problem: Problem, spec: Specification, models: tuple[DLM, ...]) -> 
     """Fit the models, most compact first, and keep one."""
     if len(models) == 1:
         return _fit_one(problem, spec, models[0])
-    if spec.n_clusters == 1 or problem.weight < _LEAST_ROWS_PER_VARIABLE * problem.p:
-        why = "one group" if spec.n_clusters == 1 else f"fewer than {_LEAST_ROWS_PER_VARIABLE} rows per variable"
+    if spec.n_clusters == 1 or problem.weight < THRESHOLDS.rows_per_variable * problem.p:
+        why = "one group" if spec.n_clusters == 1 else f"fewer than {THRESHOLDS.rows_per_variable} rows per variable"
         return _fit_one(problem, spec, models[0]).said(Decision("model", models[0].name, "", why))
     return _fit_all(problem, spec, models)
 
@@ -137,14 +123,14 @@ def _fit_one(problem: Problem, spec: Specification, model: DLM) -> Chosen:
 
 def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
     """Some of the rows of large data, prepared with the same ridge: enough to choose a model on."""
-    size = min(SAMPLE_ROWS, max(_LEAST_SAMPLE_ROWS, _SAMPLE_ROWS_PER_VARIABLE * problem.p))
+    size = min(SAMPLE_ROWS, max(THRESHOLDS.sample_rows, THRESHOLDS.sample_rows_per_variable * problem.p))
     scatter = problem.scatter
     return prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
 
 
 def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Problem]:
     """(numbers of rows, these rows in memory): few enough to be looked at many times."""
-    rows, size = problem.rows, max(_LEAST_FEW_ROWS, _FEW_ROWS_PER_VARIABLE * problem.p)
+    rows, size = problem.rows, max(THRESHOLDS.few_rows, THRESHOLDS.few_rows_per_variable * problem.p)
     if rows.n <= size and (rows.portable or rows is not problem.given):
         return np.arange(rows.n), problem
     counting = np.arange(rows.n) if rows.weights is None else np.flatnonzero(rows.weights)
@@ -195,6 +181,6 @@ def _better(compact: _Found, flexible: _Found) -> tuple[_Found, str]:
     if len(lost) == 1:
         return (flexible if lost[0] is compact else compact), "the other lost a group"
     old, new = compact[1], flexible[1]
-    if new["dispersion"] <= _MOST_DISPERSION:
+    if new["dispersion"] <= THRESHOLDS.dispersion:
         return (flexible if new["bic"] > old["bic"] else compact), "bic"
-    return (flexible if new["fisher"] > (1 + _LEAST_GAIN) * old["fisher"] else compact), "fisher"
+    return (flexible if new["fisher"] > (1 + THRESHOLDS.flexible_gain) * old["fisher"] else compact), "fisher"

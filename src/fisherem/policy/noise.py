@@ -31,22 +31,25 @@ from .criterion import Partition, judge
 from .decisions import Decision
 from .forward_backward import select
 from .model import Chosen
+from .thresholds import THRESHOLDS
 
 __all__ = [
-    "MOST_FULL",
     "NOISE_AUTO",
     "factor_numbers",
     "fit_with_factors",
     "noise_decision",
+    "numbers_of_factors",
     "wanted_factors",
     "with_factors",
 ]
 
 NOISE_AUTO = "auto"
-# With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of gaps.
-MOST_FULL = 32
-# Partitions that agree less than this (adjusted Rand index) are distant.
-_DISTANT = 0.7
+
+
+def numbers_of_factors(problem: Problem) -> list[int]:
+    """The numbers of factors that are tried: as many as the rows allow, a full covariance where it is affordable."""
+    p = problem.n_varying
+    return factor_numbers(problem.weight, p, full=problem.gaps is None or p <= THRESHOLDS.full_noise)
 
 
 def wanted_factors(problem: Problem, noise: int | str | None) -> int | str:
@@ -177,16 +180,15 @@ class _Judge:
         and on two of nine tables the groups were lost: such numbers are out of the question.
         """
         problem = self.problem
-        n, p = problem.weight, problem.n_varying
         groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
         H = groups.between(problem).H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
-        return factor_values(e, n, p, factor_numbers(n, p, full=problem.gaps is None or p <= MOST_FULL), self.floor)
+        return factor_values(e, problem.weight, problem.n_varying, numbers_of_factors(problem), self.floor)
 
     def worse(self, fit: Fit) -> bool:
         """Whether the fit's labels are far from the first ones, and worse by C."""
         labels, rows = self.labels(fit), self._distinct
-        if adjusted_rand(labels[rows], self.first[rows]) >= _DISTANT:
+        if adjusted_rand(labels[rows], self.first[rows]) >= THRESHOLDS.distant:
             return False
         return self._value(labels) < self._first_value
 

@@ -5,9 +5,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-__all__ = ["THRESHOLDS", "Thresholds"]
+__all__ = ["THRESHOLDS", "NumberOfGroups", "Thresholds"]
+
+
+@dataclass(frozen=True)
+class NumberOfGroups:
+    """What the decision about the number of groups compares with.
+
+    The values were chosen on the draws of `benchmarks/how_many.py --first 0`, revised after those of `--first 100000`
+    and `--first 300000`, and checked on those of `--first 500000`. Their tests stand in
+    `tests/search/how_many/test_verdict.py`.
+    """
+
+    # A gain that is closer to 0 than this, in nats, is compared with tables of one group. The best of 1 to 5 groups of
+    # pure noise of nine kinds gained -1 at most in 60 tables, and more than -10 in a quarter of them.
+    close: float = 10.0
+    # The p-value at which one group is called unlikely: the smallest that nineteen draws can give.
+    significant: float = 0.05
+    # Groups are apart if the density between any two of them is at most this share of that inside. Groups 3 standard
+    # deviations apart have 0.76 or more (`valleys`), groups cut from one cloud 0.6 to 1.
+    apart: float = 0.6
+    # Nothing more is clear: groups 3.5 to 4 standard deviations apart.
+    clearly_apart: float = 0.5
+    # A larger number of groups that are nearly apart, and gain as much or are reproducible, keeps a smaller one from
+    # being clear: four groups at 4 standard deviations with tails had 0.61.
+    nearly_apart: float = 0.8
+    # Reproducible groups that are only nearly apart are preferred to groups that are apart if they gain this many times
+    # as much: 1.5 on five phonemes, at most 1.24 where too many groups followed the shape of the right ones.
+    much_more: float = 1.25
+    # Of numbers that gain the same (within `close`) the larger one is taken if its smallest group has this share of the
+    # rows: groups with heavy tails lose a few nats against two of them taken together, outlying rows are no group.
+    share: float = 0.1
+    # Where few variables cannot be told from chance (wide tables), the gain grows with every group, and the largest
+    # number with this prediction strength is taken, as Tibshirani and Walther (2005) do.
+    strong: float = 0.8
+    # Groups are reproducible if fits to halves agree by this (adjusted Rand index) and half of the pairs of rows in
+    # every group stay together. Cuts along a common factor of the noise reach 0.7: this alone is no evidence.
+    reproducible: float = 0.6
+    holds_together: float = 0.5
+    # Nothing less is clear.
+    clearly_reproducible: float = 0.75
+    # Below this agreement on the first split no other split is made. Halves of pure noise agree by less, unless it has
+    # common factors: with more, one group is not clear.
+    hopeless: float = 0.3
+    # A larger number that is nearly apart and gains less by at most this share, or by `close` where that is more, keeps
+    # another one from being clear.
+    less: float = 0.03
+    # Joint tails beyond this many standard errors: groups that differ in spread alone reach 10, noise of nine kinds 3.
+    tails: float = 5.0
+    # A single column that gains this much, in nats, shows groups. The best of a hundred uniform columns reaches 6, two
+    # groups 6 standard deviations apart 70 (250 rows).
+    column: float = 8.0
+    # A column whose kurtosis is this many standard errors below that of a Gaussian one is flat: several groups that
+    # overlap look like that, and so does a uniform column. The flattest of 50 Gaussian columns has 2.4.
+    flat: float = 2.5
+    # With fewer rows, or fewer rows per column, one group is never clear: groups on few columns stay hidden then.
+    rows: int = 300
+    rows_per_column: float = 4.0
+    # Groups below this share of the rows, or of fewer rows, are outliers to every rule, unless min_size says otherwise.
+    # Round values; others have not been compared.
+    candidate_share: float = 0.03
+    candidate_rows: int = 5
 
 
 @dataclass(frozen=True)
@@ -57,11 +117,67 @@ class Thresholds:
     small_rows: int = 10
     # Partitions that agree more than this (adjusted Rand index) are one.
     same_partition: float = 0.95
+    # Fits that agree more than this differ in single rows, and are not judged against each other.
+    same_groups: float = 0.999
+    number_of_groups: NumberOfGroups = field(default_factory=NumberOfGroups)
+
+    # -- models ----------------------------------------------------------------------------------------------------
+
+    # A variance of its own needs some rows in every group: below this many AB is a candidate, from there on AkB takes
+    # its place, which loses nothing where variances are equal and was better on real tables.
+    own_variance_rows: int = 20
+    # Covariances with more parameters than a variance per group need this many rows per axis in the smallest group.
+    rows_per_axis: int = 5
+    # A dispersion of the noise above this is noise that the model does not know. In simulations from the models it was
+    # 0.74 to 1.17, on fifteen real tables 1.5 to 11.7 (python benchmarks/default_model.py choice).
+    dispersion: float = 1.25
+    # By how much, relatively, the flexible model has to separate the groups better: from other starts Fisher's
+    # criterion changes by some tenths of a per cent (iris), and what flexible models gain where they are right was 1.2%
+    # to 6%.
+    flexible_gain: float = 0.01
+    # With fewer rows per variable Fisher's criterion says little: of a random partition it is (K - 1) p / n already.
+    rows_per_variable: int = 2
+
+    # -- noise -----------------------------------------------------------------------------------------------------
+
+    # Partitions that agree less than this (adjusted Rand index) are distant: BIC does not choose between them, as
+    # margins that are not Gaussian decide more than the groups do. A round value; others have not been compared.
+    distant: float = 0.7
+    # With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of
+    # gaps.
+    full_noise: int = 32
+
+    # -- missing cells ---------------------------------------------------------------------------------------------
+
+    # Observed cells may ask for this many times as many factors as the completed rows do (20% missing on wine: 0.95
+    # with the factors that BIC names, 0.96 with more).
+    more_factors: int = 4
+    # Up to this many rows nearest neighbours are asked for groups of rows with missing cells, too: the distances of all
+    # pairs cost n^2 p, and the fit from there as much as another fit. At 20% missing (four draws) that raised the
+    # accuracy on breast cancer from 0.945 to 0.957 (dense) and from 0.944 to 0.953 (sparse).
+    neighbours_rows: int = 1000
+
+    # -- large data ------------------------------------------------------------------------------------------------
+
+    # On large data the choices are made on a sample: as many rows per variable as the tables have that the rules were
+    # tried on, and at least so many.
+    sample_rows_per_variable: int = 8
+    sample_rows: int = 2000
+    # Other starts than k-means are compared on this many rows per variable, and at least so many: with twice as many
+    # the adjusted Rand index on 44 tables is the same within 0.01, at twice the price.
+    few_rows_per_variable: int = 4
+    few_rows: int = 1000
 
     # -- variables -------------------------------------------------------------------------------------------------
 
     # A selection is enough if the groups that it makes agree this much (adjusted Rand index) with those it is made for.
     gives_back: float = 0.8
+    # A variable whose variance within the groups is explained by the selected ones up to this share has nothing of its
+    # own to add, and the logarithm of what is left would be noise.
+    own_variance: float = 1e-3
+    # At most one variable per so many rows (those left after the groups' means) is selected: with more, any partition
+    # can be separated.
+    rows_per_selected: int = 4
 
     # P-values of several variables share their one-group draws unless the draws of the variables differ: the shares
     # above a common 5% point have a dispersion (chi-squared test) with a p-value below this. At 0.01, one table in a
@@ -128,6 +244,23 @@ class Thresholds:
     feature_depth: float = 0.01
     # A library spectrum is compared if it covers this share of the bands: with less, the angle is that of other bands.
     library_overlap: float = 0.5
+    # missing="auto" fits around pixels that lack values in some bands where they are more than this share of the
+    # pixels; fewer are left out, which costs nothing but these pixels.
+    few_gaps: float = 0.05
+    # A band that is missing in more than this share of the pixels is dropped; otherwise the pixels without it are.
+    empty_band: float = 0.5
+    # Scenes whose mean values differ by more than this factor are not in the same unit: light, slope and season
+    # together change it by less than ten, a scale factor that one file applies and the other does not by 100 to 10,000.
+    other_unit: float = 20.0
+    # There are groups where k-means explains this many times the variance that it explains for one Gaussian group with
+    # the same covariance. The ratio was 1.16 to 1.55 on real tables, 1.05 to 1.08 on noise with a common factor.
+    beyond_chance: float = 1.1
+    # Maps that agree less than this (adjusted Rand index) differ much: both are shown. A map of five even classes in
+    # which every tenth pixel changed its class has 0.78.
+    maps_differ: float = 0.8
+    # The loss of C, in nats, below which exchanging a band for another costs nothing: Kass & Raftery (1995) call
+    # evidence below 3 not strong, and C varies more between two images of one scene.
+    free_exchange: float = 3.0
 
 
 THRESHOLDS = Thresholds()

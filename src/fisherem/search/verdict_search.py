@@ -1,4 +1,9 @@
-"""The search by verdict: from checked rows and a `ModelSearch` to its fitted attributes."""
+"""The search by verdict: from checked rows and a `ModelSearch` to its fitted attributes.
+
+What is decided (candidates, evidence, rules, the verdict and its words) stands in `policy.number_of_groups`. This
+module stays in `search` because it fits estimators, warns in their name and sets their attributes, and `policy` lies
+below `estimators`.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +29,10 @@ from ..policy.number_of_groups.rules import all_rules
 from ..policy.number_of_groups.verdict import decide
 from ..policy.number_of_groups.wording import said
 from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
+from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import n_threads, one_thread_each
 
 __all__ = ["search_by_verdict", "verdict_columns"]
-
-# Groups below this share of the rows are outliers to every rule; a group also needs this many rows to have a mean.
-_LEAST_SHARE, _LEAST_ROWS = 0.03, 5
 
 
 def verdict_columns() -> list[str]:
@@ -85,7 +88,8 @@ def _sample(problem: Problem, size: int, seed: int, scales: np.ndarray | None) -
 def _plan(search, n: int, seed: int, jobs: int) -> Plan:
     least = search.min_size
     if isinstance(least, str):
-        least = max(_LEAST_ROWS, int(np.ceil(_LEAST_SHARE * n)))
+        few = THRESHOLDS.number_of_groups
+        least = max(few.candidate_rows, int(np.ceil(few.candidate_share * n)))
     numbers = None if isinstance(search.n_clusters, str) else search._clusters()
     estimator = clone(search.estimator)
     if search.n_init is not None:

@@ -5,14 +5,16 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from fisherem import ModelSearch, SparseFisherEM
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.policy.number_of_groups.candidates import Candidate, Data
 from fisherem.policy.number_of_groups.evidence import Evidence
 from fisherem.policy.number_of_groups.gathering import _about_one_group, _leading
 from fisherem.policy.number_of_groups.rules import RULES, Rule, all_rules, largest, largest_above
-from fisherem.policy.number_of_groups.thresholds import Limits
 from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED, Decision, decide
 from fisherem.policy.number_of_groups.wording import NEXT, rule_table, said
+from fisherem.policy.thresholds import NumberOfGroups
+from fisherem.search.verdict_search import _plan
 
 N = 480
 HELD = {}
@@ -69,7 +71,7 @@ def test_the_largest_gain_among_groups_that_are_apart_and_reproducible():
 
 
 def test_every_threshold_has_a_test():
-    assert set(HELD) == {field.name for field in fields(Limits)}
+    assert set(HELD) == {field.name for field in fields(NumberOfGroups)}
 
 
 @holds("apart", "clearly_apart")
@@ -226,6 +228,12 @@ def test_wide_tables_take_the_largest_number_that_holds_together():
         found = evidence(k2=(500, 0.1, 0.9, 0.9), k3=(700, 0.1, 0.8, strength), k4=(900, 0.1, 0.7, 0.6))
         found.data = wide
         assert decide(found).n_clusters == number
+
+
+@holds("candidate_share", "candidate_rows")
+def test_groups_of_less_than_three_per_cent_are_no_candidates():
+    search = ModelSearch(SparseFisherEM())
+    assert [_plan(search, n, 0, 1).min_size for n in (100, 166, 167, 1000)] == [5, 5, 6, 30]
 
 
 @holds("share")

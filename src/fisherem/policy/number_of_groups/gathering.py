@@ -18,14 +18,16 @@ from sklearn.base import clone
 from ..._utils.parallel import run_tasks
 from ...core.engine.checkpoints import Store
 from ..columns import columns_of
+from ..thresholds import THRESHOLDS
 from .candidates import Data, fit_candidate, kept
 from .evidence import Evidence
 from .halves import Halves, Split, half_labels, split_rows
 from .one_group import column_gain, flatness, inner_gain, joint_tails, one_group_p_value
-from .thresholds import LIMITS
 from .verdict import apart, decide, much_more
 
 __all__ = ["Plan", "gains_most", "gather"]
+
+LIMITS = THRESHOLDS.number_of_groups
 
 # "auto" begins with these numbers, and goes on while the largest usable one gains most.
 _FIRST, _MOST = 4, 12

@@ -14,10 +14,12 @@ import numpy as np
 
 from ..._utils.register import Register
 from ...model.criteria import CRITERIA
+from ..thresholds import THRESHOLDS
 from .evidence import Evidence
-from .thresholds import LIMITS
 
 __all__ = ["RULES", "Rule", "all_rules", "largest", "largest_above"]
+
+LIMITS = THRESHOLDS.number_of_groups
 
 Values = dict[int, float]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..thresholds import THRESHOLDS
 from .evidence import Evidence
-from .thresholds import LIMITS
 
 __all__ = [
     "CLEAR",
@@ -34,6 +34,8 @@ __all__ = [
     "nearly_apart",
     "reproducible",
 ]
+
+LIMITS = THRESHOLDS.number_of_groups
 
 CLEAR, LEANING, NOT_DECIDED = "clear", "leaning", "not decided"
 # More runners-up than this are not named.
