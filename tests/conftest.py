@@ -13,6 +13,7 @@ from hypothesis import settings
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseFisherEM, datasets
+from fisherem._utils import parallel
 from fisherem.core.data import sampling
 from fisherem.core.starts import partitions
 from fisherem.tables import dask_table as dask_tables
@@ -101,6 +102,13 @@ def in_memory(rows):
 def no_merging(monkeypatch):
     """Dask's blocks stay as small as they are."""
     monkeypatch.setattr(dask_tables, "LEAST_ELEMENTS", 1)
+
+
+@pytest.fixture
+def workers_at_once(monkeypatch):
+    """Worker processes begin at once, however short the tasks are."""
+    for limit in ("_BEGIN_SECONDS", "_WORTH_SECONDS"):
+        monkeypatch.setattr(parallel, limit, -1.0)
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
-"""What a fit says of its decisions: a row of `decisions_`, its values, and the unrounded records behind it."""
+"""What a fit says of its decisions (a row of `decisions_`, its values, the unrounded records), and models that fail."""
 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 
 import numpy as np
 
 from fisherem.estimators.fitting import fit_rows
+from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 
 
 def decided(model, name):
@@ -28,3 +30,33 @@ def records(estimator, X, name, sample_weight=None):
     estimator.n_features_in_ = X.shape[1]
     decision = fit_rows(estimator, np.asarray(X, float), weights).chosen.about(name)
     return [] if decision is None else list(decision.records)
+
+
+def failing(name, reason="it did not work"):
+    """A model of that name, such as "AkB", whose M-step fails."""
+
+    def constrain(covariances, proportions):
+        raise FloatingPointError(reason)
+
+    own = MODELS[name]
+    shape = CovarianceShape(own.covariance.name, own.covariance.symbol, own.covariance.count, constrain)
+    return DLM(shape, own.noise, own.candidate)
+
+
+@contextmanager
+def failing_model(name, reason="it did not work"):
+    """The model of that name fails inside the with block."""
+    entries = dict(MODELS)
+    broken = failing(name, reason)
+
+    def fill(wanted):
+        for one in entries:
+            MODELS.remove(one)
+        for one, model in wanted.items():
+            MODELS.add(one, model)
+
+    fill(entries | {name: broken})
+    try:
+        yield
+    finally:
+        fill(entries)

@@ -434,13 +434,11 @@ def test_a_writer_of_images(cube, tmp_path):
         assert "labels.txt" in result["files"]
 
 
-def test_entries_that_were_added_reach_worker_processes(monkeypatch):
+def test_entries_that_were_added_reach_worker_processes(workers_at_once):
     """Workers import the package afresh: an entry of this process goes along with its tasks."""
     from fisherem._utils import parallel
     from fisherem._utils.register import added_entries
 
-    monkeypatch.setattr(parallel, "_BEGIN_SECONDS", -1.0)
-    monkeypatch.setattr(parallel, "_WORTH_SECONDS", -1.0)
     assert added_entries() == {}
     with SPARSE_STEPS.having("hard", _keep_largest):
         assert list(added_entries()) == ["sparse step"]

@@ -1,5 +1,7 @@
 """model="auto" with full means: the quantities it compares, and each way to decide, before the noise has factors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -7,14 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 from fisherem import FisherEM, ModelSearch, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.core.engine import multistart
-from fisherem.core.engine.loop import Stop, StopKind
 from fisherem.core.engine.multistart import FitError
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS, candidates
 from fisherem.policy import model as choice
-from fisherem.policy.model import dispersion, fit_best, separation
+from fisherem.policy.model import Chosen, dispersion, fit_best, model_decision, separation
 from fisherem.reports.words.summary import model_words
-from tests.deciding import compared, decided, records
+from tests.deciding import compared, decided, failing_model, records
 from tests.naive import fisher, scatters
 from tests.same import same
 
@@ -129,17 +130,15 @@ def test_fishers_criterion_decides_elsewhere(iris, wine):
         assert "Fisher's criterion" in model_words(model)
 
 
-def test_a_little_better_separated_is_not_enough(monkeypatch):
-    X = correlated(three_groups()[0])
-    _, found = chosen_from(X)
-    values = iter([2.0, 2.019, 2.0, 2.021])
-    monkeypatch.setattr(choice, "separation", lambda problem, fit: next(values))
-    assert found.about("model").records[0]["dispersion"] > 1.25
-    model = sparse().fit(X)
-    assert (model.model_, sparse().fit(X).model_) == ("AB", "DkBk")
-    assert model_words(model) == (
-        "chosen by Fisher's criterion, by which DkBk is only slightly better, from AB 2.000, DkBk 2.019"
-    )
+def test_a_little_better_separated_is_not_enough():
+    """What is said where the more flexible model is better, but not by enough."""
+    records = [
+        {"model": "AB", "fisher": 2.0, "kept": True, "reason": "fisher"},
+        {"model": "DkBk", "fisher": 2.019, "kept": False, "reason": ""},
+    ]
+    decision = model_decision(records)
+    assert decision.alternatives == "AB 2.000, DkBk 2.019"
+    assert decision.reason == "Fisher's criterion, by which DkBk is only slightly better,"
 
 
 def test_the_kept_fit_is_that_of_its_model(iris):
@@ -179,60 +178,37 @@ def test_few_rows_take_the_compact_model():
     assert dense(n_clusters=1).fit(X).model_ == "AB"
 
 
-def test_a_model_that_fails_or_loses_a_group_is_not_kept(monkeypatch):
+def test_a_model_that_fails_is_not_kept():
     X = correlated(three_groups((0.5, 1.0, 2.0))[0])
-    fit_from = multistart.fit_from
-
-    def failing(name):
-        def fit(problem, spec, starts):
-            if spec.family.model.name == name:
-                raise FitError("it did not work")
-            return fit_from(problem, spec, starts)
-
-        return fit
-
-    def collapsing(problem, spec, starts):
-        fit, records = fit_from(problem, spec, starts)
-        if spec.family.model.name == "AB":
-            fit.stop = Stop(StopKind.COLLAPSED, "group 1")
-        return fit, records
-
     for name, other in (("AB", "DkBk"), ("DkBk", "AB")):
-        monkeypatch.setattr(multistart, "fit_from", failing(name))
-        found = chosen_from(X)[1]
-        assert found.model.name == other
-        assert {r["model"]: r["reason"] for r in found.about("model").records}[name] == "it did not work"
-        assert found.about("model").reason == "no other model could be fitted"
-    monkeypatch.setattr(multistart, "fit_from", collapsing)
-    assert chosen_from(X)[1].model.name == "DkBk"
-
-    def hopeless(problem, spec, starts):
-        raise FitError("nothing works")
-
-    monkeypatch.setattr(multistart, "fit_from", hopeless)
-    with pytest.raises(FitError, match=r"^nothing works$"):
-        chosen_from(X)
+        with failing_model(name):
+            model = sparse().fit(X)
+        assert model.model_ == other
+        assert decided(model, "model").reason == "no other model could be fitted"
+    with failing_model("AB"), failing_model("DkBk"), pytest.raises(FitError, match="it did not work"):
+        sparse().fit(X)
 
 
-def test_large_data_choose_on_a_sample(treat_as_large, monkeypatch):
+def test_a_model_that_loses_a_group_is_not_kept():
+    whole, lost = (Chosen(SimpleNamespace(whole=one), [], MODELS["AB"]) for one in (True, False))
+    values = {"fisher": 1.0, "bic": 1.0, "dispersion": 1.0}
+    for pair in (((whole, values), (lost, values)), ((lost, values), (whole, values))):
+        kept, reason = choice._better(*pair)
+        assert kept[0] is whole
+        assert reason == "the other lost a group"
+
+
+def test_large_data_choose_on_a_sample(treat_as_large):
     X, labels = three_groups((0.5, 1.0, 2.0), n=6000)
-    fitted = []
-    fit_from = multistart.fit_from
-
-    def watching(problem, spec, starts):
-        fitted.append((problem.rows.n, spec.family.model.name))
-        return fit_from(problem, spec, starts)
-
     treat_as_large(80_000)
-    monkeypatch.setattr(multistart, "fit_from", watching)
     model = sparse().fit(X)
-    assert fitted == [(2000, "AB"), (2000, "DkBk")]  # what was chosen goes on from there on all rows
     assert len(model.labels_) == 6000
-    assert "a sample of 2,000 of 6,000 rows" in set(model.decisions_["choice"])
+    assert list(model.decisions_["decision"])[1] == "rows"
+    assert decided(model, "rows").choice == "a sample of 2,000 of 6,000 rows"
     assert list(compared(model, "model")) == ["AB", "DkBk"]
-    fitted.clear()
-    assert sparse(init=labels, random_state=None).fit(X).model_ == "DkBk"  # given posteriors are of all rows
-    assert fitted == [(6000, "AB"), (6000, "DkBk")]
+    given = sparse(init=labels, random_state=None).fit(X)  # given posteriors are of all rows
+    assert given.model_ == "DkBk"
+    assert decided(given, "rows") is None
 
 
 def test_files_and_blocks_choose_the_same(tmp_path):

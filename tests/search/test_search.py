@@ -12,7 +12,6 @@ from sklearn.cluster import KMeans
 from fisherem import FactorMixture, FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.selection_likelihood import selected_likelihood, selection_parameters
-from fisherem.core.engine import multistart
 from fisherem.core.starts.partitions import STARTS
 from fisherem.estimators import fitting
 from fisherem.estimators.fitting import specification
@@ -20,6 +19,7 @@ from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import MODELS
 from fisherem.search.grid import columns
 from fisherem.search.search_tables import criterion_table
+from tests.deciding import failing_model
 from tests.naive import mixture_log_densities
 
 SMALL = {"n_clusters": [2, 3], "models": ["DB", "AkB"], "n_init": 2, "n_jobs": 1}
@@ -94,13 +94,9 @@ def test_joint_search_follows_every_path(simulated):
     assert path.loc[search.best_index_, "selection_bic"] == path["selection_bic"].max()
 
 
-def test_results_do_not_depend_on_the_number_of_jobs(simulated, monkeypatch):
-    from fisherem._utils import parallel
-
+def test_results_do_not_depend_on_the_number_of_jobs(simulated, workers_at_once):
     grid = {**SMALL, "sparsities": [0.5, 0.2], "models": ["DB", "AkB", "DkBk"]}
     one = ModelSearch(SparseFisherEM(random_state=0), **grid).fit(simulated)
-    monkeypatch.setattr(parallel, "_BEGIN_SECONDS", 0.0)
-    monkeypatch.setattr(parallel, "_WORTH_SECONDS", 0.0)
     two = ModelSearch(SparseFisherEM(random_state=0), **{**grid, "n_jobs": 2}).fit(simulated)
     pd.testing.assert_frame_equal(comparable(one.results_), comparable(two.results_))
     np.testing.assert_array_equal(one.loadings_, two.loadings_)
@@ -168,28 +164,18 @@ def test_selection_likelihood_in_the_wide_case(means):
     assert search.support_.sum() <= 20
 
 
-def test_a_failing_fit_is_a_row(simulated, monkeypatch):
-    original = multistart._adapted
-
-    def sometimes(family, problem, states):
-        if family.model.name == "AkB":
-            raise FloatingPointError("out of luck")
-        return original(family, problem, states)
-
-    monkeypatch.setattr(multistart, "_adapted", sometimes)
-    search = ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
+def test_a_failing_fit_is_a_row(simulated):
+    with failing_model("AkB", "out of luck"):
+        search = ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
     failed = search.results_[search.results_["model"] == "AkB"]
     assert failed["bic"].isna().all()
     assert failed["stop_reason"].str.contains("out of luck").all()
     assert search.best_params_["model"] == "DB"
 
 
-def test_if_every_fit_fails_the_error_lists_the_reasons(simulated, monkeypatch):
-    def never(family, problem, states):
-        raise FloatingPointError(f"no {family.model.name} today")
-
-    monkeypatch.setattr(multistart, "_adapted", never)
-    with pytest.raises(ValueError, match=r"all 4 fits failed: .*no AkB today.*no DB today"):
+def test_if_every_fit_fails_the_error_lists_the_reasons(simulated):
+    reasons = pytest.raises(ValueError, match=r"all 4 fits failed: .*no AkB today.*no DB today")
+    with failing_model("AkB", "no AkB today"), failing_model("DB", "no DB today"), reasons:
         ModelSearch(FisherEM(random_state=0), **SMALL).fit(simulated)
 
 

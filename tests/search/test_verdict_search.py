@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM
-from fisherem.policy.number_of_groups import candidates, gathering
+from fisherem.core.starts.partitions import STARTS
+from fisherem.policy.number_of_groups import gathering
 from fisherem.search import verdict_search
 from fisherem.search.search_tables import criterion_table
 
@@ -25,11 +26,7 @@ def plain(iris):
     return ModelSearch(estimator(), **QUICK).fit(iris[0])
 
 
-def test_the_number_of_jobs_does_not_matter(iris, plain, monkeypatch):
-    from fisherem._utils import parallel
-
-    monkeypatch.setattr(parallel, "_BEGIN_SECONDS", 0.0)
-    monkeypatch.setattr(parallel, "_WORTH_SECONDS", 0.0)
+def test_the_number_of_jobs_does_not_matter(iris, plain, workers_at_once):
     two = ModelSearch(estimator(), **{**QUICK, "n_jobs": 2}).fit(iris[0])
     pd.testing.assert_frame_equal(comparable(plain), comparable(two))
     assert plain.verdict_.text == two.verdict_.text
@@ -153,16 +150,14 @@ def test_progress_says_what_is_done(iris, capfd):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_numbers_that_could_not_be_fitted_are_named(iris, monkeypatch):
-    judged = candidates._judged
-
-    def fails_for_three(data, model, begin):
-        if model.n_clusters == 3:
+def test_numbers_that_could_not_be_fitted_are_named(iris):
+    def fails_for_three(problem, n_clusters, *others):
+        if n_clusters == 3:
             raise FloatingPointError("the variance became nan")
-        return judged(data, model, begin)
+        return STARTS["ward"](problem, n_clusters, *others)
 
-    monkeypatch.setattr(candidates, "_judged", fails_for_three)
-    said = ModelSearch(estimator(), **QUICK).fit(iris[0]).verdict_.cautions
+    with STARTS.having("not three", fails_for_three):
+        said = ModelSearch(FisherEM(init="not three", random_state=0), **QUICK).fit(iris[0]).verdict_.cautions
     assert "No fit with 3 groups succeeded (the variance became nan): the verdict knows nothing of it." in said
 
 

@@ -112,10 +112,15 @@ def exchanges(partition: Partition, support: np.ndarray, roles: np.ndarray) -> l
     out = []
     for band, by_band in zip(support, gains, strict=True):
         own = by_band[band]
-        free = by_band >= own - THRESHOLDS.free_exchange if np.isfinite(own) else np.zeros(partition.p, bool)
+        free = _free(by_band, own)
         free[support] = False
         out.append(Exchange(int(band), _stretch(int(band), free), around[int(band)]))
     return out
+
+
+def _free(gains: np.ndarray, own: float) -> np.ndarray:
+    """Which bands cost nothing in place of one that adds `own`, from what they would add (bool)."""
+    return gains >= own - THRESHOLDS.free_exchange if np.isfinite(own) else np.zeros(len(gains), bool)
 
 
 def _stretch(band: int, free: np.ndarray) -> tuple[int, ...]:
