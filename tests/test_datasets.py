@@ -69,7 +69,7 @@ def test_missing_tables_say_where_to_look(monkeypatch, tmp_path):
         datasets.load("mnist")
 
 
-def test_changs_groups_lie_where_principal_components_do_not_look():
+def test_changs_groups_differ_outside_the_leading_principal_components():
     X, y = datasets.simulate_chang(40_000, random_state=0)
     v = 0.95 - 0.05 * np.arange(1, 16)
     assert y.mean() == pytest.approx(0.2, abs=0.01)

@@ -29,7 +29,7 @@ def test_the_variables_that_make_known_groups(simulated):
     assert shuffled.value < 0  # groups that nothing makes
 
 
-def test_units_and_linear_maps_change_nothing_of_the_value(simulated):
+def test_the_value_is_invariant_to_units_and_linear_maps(simulated):
     X, y = simulated
     plain = explain(X, y)
     scaled = explain(X * np.geomspace(1e-4, 1e4, 25) + 1e3, y)

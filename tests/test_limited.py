@@ -41,7 +41,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_work_past_its_limit_is_ended_with_what_it_started(tmp_path):
+def test_work_past_its_time_limit_is_ended_with_its_children(tmp_path):
     with LimitedWorker(ready) as worker:
         total, first = worker.run(sums, 10, time_limit=60)
         assert total == 45

@@ -49,7 +49,7 @@ def closed_figures():
     plt.close("all")
 
 
-def test_displays_show_what_they_show_of_the_estimator_alone(pipe, frame, alone):
+def test_displays_of_a_pipeline_equal_those_of_its_estimator(pipe, frame, alone):
     model, Z = alone
     plane, expected = ProjectionDisplay.from_estimator(pipe, frame), ProjectionDisplay.from_estimator(model, Z)
     np.testing.assert_allclose(plane.points, expected.points)

@@ -385,7 +385,7 @@ def test_draws_have_the_moments_of_the_model(table):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_common_factor_is_found_and_no_longer_hides_the_groups(seed):
+def test_groups_are_found_behind_a_common_factor(seed):
     X, labels = factor_table(seed=seed)
     dense = FisherEM(3, scale="none", noise_factors="auto", random_state=0).fit(X)
     assert dense.noise_factors_ == 1
@@ -438,7 +438,7 @@ def assert_tried(model, tried):
         SparseFisherEM(3, scale="none", noise_factors="auto", random_state=0),
     ],
 )
-def test_the_choice_is_recorded(estimator):
+def test_the_number_of_factors_is_recorded(estimator):
     X, _ = factor_table()
     model = estimator.fit(X)
     fitted = assert_tried(model, [0, 1, 2, 4, 8, 24])
@@ -447,7 +447,7 @@ def test_the_choice_is_recorded(estimator):
     assert decided(estimator.set_params(noise_factors=1).fit(X), "noise") is None
 
 
-def test_a_rest_below_the_floor_is_out_of_the_question():
+def test_numbers_of_factors_whose_rest_is_below_the_floor_are_refused():
     """Columns that hold next to nothing, as at the rim of images, would call for every factor there is."""
     X, _ = factor_table()
     X = X.copy()

@@ -122,7 +122,7 @@ def test_few_starts_all_go_to_the_end(problem):
     assert StopKind.BEHIND.value not in {record["stop_reason"] for record in records}
 
 
-def test_where_all_others_fail_those_behind_are_gone_through(problem, monkeypatch):
+def test_runs_that_were_dropped_are_tried_if_all_others_fail(problem, monkeypatch):
     """Dropped runs come back when nothing else led to a fit."""
     _, spec, starts = runs(problem, 6)
     phase, real = spec.family.phases()[0], together.run_together

@@ -210,7 +210,7 @@ def test_standardising_is_counted_and_undone(wine):
 
 
 @pytest.mark.parametrize("structure", ["MFA", "MCFA", "ABQk"])
-def test_what_is_fitted_can_be_drawn_from_saved_and_written_out(wine, structure, tmp_path):
+def test_a_fitted_model_samples_saves_and_reports(wine, structure, tmp_path):
     X, _ = wine
     model = FactorMixture(3, 2, structure=structure, random_state=0, n_init=1, tol=1e-4).fit(X)
     draws, labels = model.sample(30_000, random_state=1)

@@ -188,7 +188,7 @@ def test_constant_and_duplicated_columns(p):
     assert not {p + 3, p + 4} & set(wider)
 
 
-def test_what_is_left_of_a_copy_is_rounding_and_gains_nothing():
+def test_a_copy_of_a_selected_variable_gains_nothing():
     """Also where the residue of a near copy, a thousandth of its spread, would name the groups."""
     Y, labels = table(7, n=100, K=3)
     p = Y.shape[1]

@@ -130,7 +130,7 @@ def test_weights_are_repetitions():
     assert weighted.rows == repeated.rows
 
 
-def test_a_yes_no_column_does_not_explain_a_group_without_end():
+def test_the_gain_of_a_binary_column_is_finite():
     rng = np.random.default_rng(5)
     labels = np.arange(200) % 2
     thirds = np.where(np.arange(200) % 10 < 5, labels, rng.integers(2, 9, size=200))  # no value is frequent

@@ -92,7 +92,7 @@ def test_the_plane_of_a_dense_fit_gives_back_the_labels(iris, wine):
         np.testing.assert_array_equal(plane_labels(model, X), model.labels_)
 
 
-def test_with_a_noise_per_group_the_size_of_the_residual_votes(wine):
+def test_with_a_noise_per_group_the_residual_affects_the_posteriors(wine):
     """A row far outside the axes goes to the group with the largest noise, whatever its coordinates in the plane."""
     X = wine[0]
     model = SparseFisherEM(3, model="DkBk", sparsity=0.4, random_state=0).fit(X)

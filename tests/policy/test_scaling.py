@@ -80,7 +80,7 @@ def test_ten_times_the_median_column():
     assert "'x1'" in large_columns_text(made([3000, 0, 1, 1]), None)  # a constant column is no measure
 
 
-def test_the_more_columns_the_further_the_largest_may_lie():
+def test_the_bound_on_the_largest_column_grows_with_their_number():
     few, many = np.ones(4), np.ones(4000)
     few[0], many[0] = 3, 3
     assert not share_a_unit(few)

@@ -74,7 +74,7 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-10)
 
 
-def test_columns_of_few_values_and_constant_ones_keep_them():
+def test_columns_of_few_values_and_constant_columns_are_not_transformed():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(2, size=N), rng.poisson(2, size=N), np.full(N, 3.0), rng.normal(size=N)]).astype(
         float

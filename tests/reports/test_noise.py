@@ -26,7 +26,7 @@ def mixed():
     return make
 
 
-def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
+def test_the_chosen_number_of_factors_is_reported_with_the_alternatives(mixed):
     model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.5))
     assert model.noise_factors_ == 1
     text = noise_words(model)
@@ -38,7 +38,7 @@ def test_the_chosen_number_of_factors_is_told_with_what_was_tried(mixed):
     assert dict(facts(model, 300, 12))["Noise"] == text
 
 
-def test_no_factor_is_told_too(mixed):
+def test_zero_factors_are_reported(mixed):
     model = FisherEM(2, scale="none", noise_factors="auto", random_state=0).fit(mixed(0.0))
     assert model.noise_factors_ == 0
     assert re.fullmatch(r"no common factors, chosen by BIC .* from 0 \(BIC [-\d.]+\), 1, 2(, \d+)*", noise_words(model))
@@ -64,7 +64,7 @@ def test_a_file_of_an_earlier_version_has_no_factors_and_no_scale(mixed, tmp_pat
     assert "Scaling" not in dict(facts(model, 300, 12))
 
 
-def test_the_scaling_is_told_with_what_was_tried(mixed, tmp_path):
+def test_the_scaling_is_reported_with_its_reason(mixed, tmp_path):
     X = mixed(0.0) * np.geomspace(1, 1000, 12)
     model = SparseFisherEM(2, scale="auto", random_state=0).fit(X)
     text = scale_words(model)

@@ -147,7 +147,7 @@ def test_models_are_saved_as_ever(rows, tmp_path):
     np.testing.assert_array_equal(fisherem.load(tmp_path / "model.skops").predict(rows), model.labels_)
 
 
-def test_lazy_answers_do_not_carry_the_labels_of_the_fit(rows):
+def test_lazy_predictions_do_not_hold_the_labels_of_the_fit(rows):
     model = FisherEM(3, random_state=0, n_init=1).fit(rows)
     assert not hasattr(model._light(), "labels_")
     assert hasattr(model, "labels_")

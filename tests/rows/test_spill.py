@@ -72,7 +72,7 @@ print([name for name in left if "deleted" in name], os.listdir(sys.argv[2]))
     not hasattr(os, "preadv") or not os.path.isdir("/proc/self/fd"),
     reason="the disk is made full by a limit that Linux has",
 )
-def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
+def test_a_full_disk_raises_an_error_and_leaves_no_file(tmp_path):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(4000, 5)))
     (tmp_path / "spill").mkdir()
     done = subprocess.run(

@@ -60,7 +60,7 @@ def test_a_variable_without_part_in_real_groups_is_not_significant():
     assert (found["q"][2:] > 0.05).all()
 
 
-def test_neither_jobs_nor_the_state_of_the_generator_matter(model, frame, found):
+def test_results_do_not_depend_on_jobs_or_the_state_of_the_generator(model, frame, found):
     np.random.seed(5)
     pd.testing.assert_frame_equal(significance(model, frame, 39, n_jobs=2), found)
     other = significance(model, frame, 39, n_jobs=1, random_state=1)

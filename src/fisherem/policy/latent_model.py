@@ -8,8 +8,8 @@ all of them, and
 
 decides: twice the penalty of BIC, because the partition that the axes separate was fitted, too. Fits with axes of their
 own cannot be compared like that, as each model moves the axes to where its own likelihood is large. The kept model is
-then fitted from the start. Models with a noise per group are no candidates: with them the size of the residual votes,
-all variables included.
+then fitted from the start. Models with a noise per group are no candidates: with them the size of the residual, over
+all variables, affects the posteriors.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
             else:
                 found[m] = _record(problem, spec, chosen, fit, m)
         best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
-        # the start decides: the partition that these factors led to has its say about their number, too
+        # BIC depends on the partition: compute it for the one that these factors led to as well
         start = found[best]["fit"]
         values = judged.values(start)
     records: list[dict] = []
@@ -176,8 +176,8 @@ class _Judge:
     def values(self, fit: Fit) -> dict[int, float]:
         """BIC of every number of factors for the groups of a fit, up to what is the same for all of them.
 
-        Where the rest lies below the floor of variances the likelihood rises by directions that hold next to nothing,
-        and on two of nine tables the groups were lost: such numbers are out of the question.
+        Where the rest lies below the floor of variances, directions with next to no variance raise the likelihood: on two
+        of nine tables the groups found were no better than chance. Such numbers are not considered.
         """
         problem = self.problem
         groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))

@@ -124,7 +124,7 @@ def _different(
     with one_blas_thread():
         fitted = kmeans_runs(sample, n_clusters, seeds, weights)
     different: list[KMeansRun] = []
-    # rounding must not decide how the groups are numbered
+    # number the groups in the same way whatever the rounding
     for run in sorted(fitted, key=lambda run: float(f"{run.inertia:.9e}")):
         if all(adjusted_rand(run.labels, other.labels) < _SAME_PARTITION for other in different):
             different.append(run)
