@@ -176,8 +176,8 @@ class _Judge:
     def values(self, fit: Fit) -> dict[int, float]:
         """BIC of every number of factors for the groups of a fit, up to what is the same for all of them.
 
-        Where the rest lies below the floor of variances, directions with next to no variance raise the likelihood: on two
-        of nine tables the groups found were no better than chance. Such numbers are not considered.
+        Where the rest lies below the floor of variances, directions with next to no variance raise the likelihood: on
+        two of nine tables the fit then lost the groups. Such numbers are not considered.
         """
         problem = self.problem
         groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
