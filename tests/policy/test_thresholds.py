@@ -34,6 +34,7 @@ from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
 from fisherem.policy.starts import same_partition
 from fisherem.policy.thresholds import THRESHOLDS, Thresholds
+from fisherem.search.grid_runner import still_open
 from fisherem.search.group_statistics import alike
 
 HELD = {}
@@ -229,6 +230,11 @@ def test_columns_are_alike_up_to_one_chance_in_a_hundred():
     # the statistic is 2 (first - 49.5)^2 / (1000 * 0.0495 * 0.9505), chi-squared with p-values of 0.018 and 0.00996
     assert alike(draws(61))
     assert not alike(draws(62))
+
+
+@holds("undecided")
+def test_numbers_of_groups_within_ten_of_the_best_stay_open():
+    assert still_open({(2, "AB"): -9.9, (3, "AB"): 0.0, (4, "DB"): -10.1}) == [(2, "AB"), (3, "AB")]
 
 
 @holds("outside")

@@ -34,14 +34,9 @@ from .model import Chosen
 from .thresholds import THRESHOLDS
 
 __all__ = [
-    "NOISE_AUTO",
-    "factor_numbers",
-    "fit_with_factors",
-    "noise_decision",
-    "numbers_of_factors",
-    "wanted_factors",
+    "NOISE_AUTO", "factor_numbers", "fit_with_factors", "noise_decision", "numbers_of_factors", "wanted_factors",
     "with_factors",
-]
+]  # fmt: skip
 
 NOISE_AUTO = "auto"
 

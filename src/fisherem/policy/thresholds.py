@@ -119,6 +119,11 @@ class Thresholds:
     same_partition: float = 0.95
     # Fits that agree more than this differ in single rows, and are not judged against each other.
     same_groups: float = 0.999
+    # Numbers of groups whose criterion lies within this of the best are not ruled out by the dense fits of a search:
+    # the selection of variables, which removes the noise of the others, decides between them. Kass & Raftery (1995)
+    # call a difference of 5 very strong; the dense criterion counts K d means where K p are used, so twice that is left
+    # open.
+    undecided: float = 10.0
     number_of_groups: NumberOfGroups = field(default_factory=NumberOfGroups)
 
     # -- models ----------------------------------------------------------------------------------------------------

@@ -31,22 +31,24 @@ from ..estimators.fitting import (
 from ..model.dlm import AUTO, DLM, MODELS, resolve
 from ..policy.model import Chosen
 from ..policy.scaling import warn_of_large_columns
+from ..policy.thresholds import THRESHOLDS
 from ..tables.checking import check_list, check_one_of, check_sparsity
 from .grid import DENSE, SELECTION, Outcome, columns, dense_cells, path_cell
 from .grids import SearchGrid
 
-__all__ = ["PATH_CRITERIA", "DLMGrid"]
+__all__ = ["PATH_CRITERIA", "DLMGrid", "still_open"]
 
 Cell = tuple[int, str]  # number of groups, name of the model
 
 # The values of `path_criterion`, each with the prefix of the column of the results that chooses the sparsity.
 PATH_CRITERIA = {"selection": SELECTION, "penalised": ""}
-# Numbers of groups whose criterion lies within this of the best are not ruled out by the dense fits: the selection of
-# variables, which removes the noise of the others, decides between them. Kass & Raftery (1995) call a difference of 5
-# very strong; the dense criterion counts K d means where K p are used, so twice that is left open.
-_UNDECIDED = 10.0
 # Tasks per worker process, at least: the running time depends on the number of groups.
 _TASKS_PER_JOB = 2
+
+
+def still_open(values: dict[Cell, float]) -> list[Cell]:
+    """The cells whose criterion is near enough to the best for the selection of variables to decide between them."""
+    return sorted(cell for cell, value in values.items() if value >= max(values.values()) - THRESHOLDS.undecided)
 
 
 def model_names(models) -> list[str]:
@@ -180,7 +182,7 @@ class DLMGrid(SearchGrid):
         rank = {cell: dense[cell].rank(self.criterion) for cell in fitted}
         best_of_each = [max((c for c in fitted if c[0] == K), key=rank.__getitem__) for K in {c[0] for c in fitted}]
         value = {cell: dense[cell].row[self.criterion] for cell in best_of_each}
-        return sorted(cell for cell in best_of_each if value[cell] >= max(value.values()) - _UNDECIDED)
+        return still_open(value)
 
     def _best_note(self, dense: dict[Cell, Outcome]) -> str:
         row = max(dense.values(), key=lambda outcome: outcome.rank(self.criterion)).row
