@@ -1,7 +1,7 @@
 """The default calls beside other methods on tables and simulations with known classes: `make bench-panel`.
 
-The part "checked once" holds tables that no rule was chosen on: they were measured when the rules stood. All
-others were looked at while the rules were made ("panel", "other packages") or are what earlier versions of the defaults
+The part "set aside" holds tables that no rule was chosen on. All others were looked at while the rules were made ("later",
+"panel", "other packages"), were checked against earlier rules ("checked once") or are what earlier versions of the defaults
 were made with ("README"), so their figures are optimistic. `package_tables.py` says where the tables of other packages
 come from; those that are not installed are left out. Tables are given in their own units and K is given; k-means and
 the other methods get standardised columns unless the columns share a unit. Labels are read for scoring only.
@@ -27,7 +27,7 @@ import numpy as np
 import package_tables
 import pandas as pd
 from noise_data import wide, with_factors, with_noise
-from package_tables import CHECKED, LOOKED_AT, installed
+from package_tables import CHECKED, LATER, LOOKED_AT, SET_ASIDE, installed
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
@@ -89,6 +89,8 @@ def parts() -> dict[str, dict[str, Callable[[], tuple[np.ndarray, np.ndarray, in
     readme = ("iris", "wine", "wine27", "zoo", "breast cancer", "glass", "usps358", "satimage")
     noisy = [("wine", 20), ("wine27", 20), ("iris", 40), ("wine", 5), ("iris", 5)]
     return {
+        "set aside": {name: partial(package_tables.table, name) for name in installed(SET_ASIDE)},
+        "later": {name: partial(package_tables.table, name) for name in installed(LATER)},
         "checked once": {name: partial(package_tables.table, name) for name in installed(CHECKED)},
         "other packages": {name: partial(package_tables.table, name) for name in installed(LOOKED_AT)},
         "panel": {name: partial(panel_table, name) for name in names},
@@ -173,15 +175,20 @@ def picture(rows: pd.DataFrame, path: Path) -> None:
     from fisherem.plots.style import PALETTE
 
     shown = {
-        "checked once": "checked once",
-        "other packages": "looked at, other packages",
+        "set aside": "set aside",
+        "later": "looked at, KEEL and R",
+        "checked once": "looked at, other packages",
+        "other packages": None,  # with the part before
         "panel": "looked at, panel",
         "README": "README's tables",
         "noise columns": "with noise columns",
     }
     figure, panes = plt.subplots(1, 2, figsize=(9, 5.2), sharey=True, layout="constrained")
     for pane, method in zip(panes, OURS, strict=True):
-        for (part, label), colour in zip(shown.items(), PALETTE, strict=False):
+        colours = iter(PALETTE)
+        colour = next(colours)
+        for part, label in shown.items():
+            colour = next(colours) if label is not None else colour
             inside = rows[rows["part"] == part]
             means = inside.pivot_table(index="table", columns="method", values="ari", aggfunc="mean")
             pane.scatter(means["k-means"], means[method], c=colour, s=34, alpha=0.85, label=label)
