@@ -9,7 +9,7 @@ from PIL import Image
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.reports.content.heat import HALF, MISSING, RANGE
-from fisherem.reports.content.page_rows import page_rows
+from fisherem.tables.rows_by_group import table_rows
 from fisherem.reports.figures.pixels import colour_scale, indexed_png
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
@@ -96,7 +96,7 @@ def test_missing_cells_are_grey_and_left_out_of_every_mean(wines):
     heat = content.heat
     missing = gaps[np.ix_(content.points.rows[heat.places], heat.indices)].T
     np.testing.assert_array_equal(heat.levels == MISSING, missing)
-    moments = page_rows(model, X).moments(labels, 3)
+    moments = table_rows(model, X).moments(labels, 3)
     np.testing.assert_allclose(moments.means, X.groupby(labels).mean())
     np.testing.assert_allclose(moments.deviation, X.std(ddof=0))
     assert moments.n_missing == gaps.sum()

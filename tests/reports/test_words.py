@@ -9,11 +9,11 @@ import pytest
 
 import fisherem
 from fisherem import FisherEM, SparseFisherEM, explain
-from fisherem.reports.content.page_rows import page_rows
+from fisherem.tables.rows_by_group import table_rows
 from fisherem.reports.page.conclusion import conclude
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
-from fisherem.reports.words.group_words import effects
+from fisherem.estimators.marking import effects
 from fisherem.reports.words.how_many import VerdictPart
 
 from .reading import Reader
@@ -26,7 +26,7 @@ def naive_effect(column, inside):
 
 def test_effects_are_differences_to_all_other_rows_in_deviations_within(three, wines):
     X, _ = wines
-    moments = page_rows(three, X).moments(three.labels_, 3)
+    moments = table_rows(three, X).moments(three.labels_, 3)
     found = effects(moments)
     within = np.sqrt(sum(X[three.labels_ == k].var(ddof=0) * (three.labels_ == k).mean() for k in range(3)))
     for k in range(3):
@@ -42,7 +42,7 @@ def test_effects_stay_finite():
     X = np.column_stack([np.full(40, 3.0), 10.0 * labels, np.random.default_rng(0).normal(size=40) + 4 * labels])
     with pytest.warns(UserWarning, match="constant"):
         model = FisherEM(2, init=labels).fit(X)
-    found = effects(page_rows(model, X).moments(np.where(labels == 0, 0, 2), 3))
+    found = effects(table_rows(model, X).moments(np.where(labels == 0, 0, 2), 3))
     assert np.isfinite(found).all()
     assert (found[:, 0] == 0).all()
     assert (found[1] == 0).all()
@@ -52,7 +52,7 @@ def test_effects_stay_finite():
 def test_each_group_names_its_variables_with_direction_and_effect(three, wines):
     X, _ = wines
     content = build(three, X)
-    sizes = effects(page_rows(three, X).moments(three.labels_, 3))
+    sizes = effects(table_rows(three, X).moments(three.labels_, 3))
     differing = (three.roles_["role"] != "no evidence").to_numpy()
     for words in content.words:
         assert words.count == (three.labels_ == words.k).sum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["column_name", "count", "group_name", "listed", "ranges"]
+__all__ = ["column_name", "count", "group_name", "group_names_of", "listed", "ranges"]
 
 # Names listed in a message before the rest is only counted.
 MOST_LISTED = 5
@@ -25,6 +25,23 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def group_name(k: int) -> str:
     """The name of group k (from 0, as in arrays), counted from 1 in pages, terminals, CSV files and maps."""
     return f"group {k + 1}"
+
+
+def group_names_of(names: Iterable | None, K: int) -> list[str]:
+    """K names of groups: those given, checked, or "group 1", "group 2", ..."""
+    if names is None:
+        return [group_name(k) for k in range(K)]
+    if isinstance(names, str):
+        raise TypeError(f"group_names must be a sequence of {K} names; got the text {names!r}")
+    found = [str(name).strip() for name in names]
+    if len(found) != K:
+        raise ValueError(f"group_names must have a name for each of the {K} groups; got {len(found)}: {listed(found)}")
+    if "" in found:
+        raise ValueError(f"group_names must not be empty; that of {group_name(found.index(''))} is")
+    if len(set(found)) < K:
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"group_names must be different; {twice!r} is given twice")
+    return found
 
 
 def column_name(j: int) -> str:

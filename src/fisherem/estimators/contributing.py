@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.wording import column_name, count, group_name
+from .._utils.wording import count
 from ..core.data.precisions import Precisions
 from ..tables.checking import check_number, check_table
+from .naming import names_of_groups, variable_names
 
 __all__ = ["Contributions", "ExplainsRows"]
 
@@ -43,6 +44,7 @@ class Contributions:
         The term of each variable, including its half of each interaction.
     interactions : ndarray of shape (n, p)
         The part of `values` that is due to interactions; 0 if the groups have a common covariance.
+    group_names : list of K names
     changes : DataFrame of n rows
         The smallest change of one selected variable that moves the row, where changes are compared in units of
         `scales_`: `variable`, its `value`, and the value `becomes` that moves the row into the group `to`. Where no
@@ -59,10 +61,12 @@ class Contributions:
     changes: pd.DataFrame
     _precisions: Precisions = field(repr=False)
     _rows: np.ndarray = field(repr=False)
+    group_names: list[str] = field(repr=False)
 
     def frame(self, index=None) -> pd.DataFrame:
         """One line per row: group, against, log_odds, baseline, and a column per variable."""
-        about = {"group": [group_name(k) for k in self.groups], "against": [group_name(k) for k in self.against]}
+        called = np.array(self.group_names, object)
+        about = {"group": called[self.groups], "against": called[self.against]}
         numbers = pd.DataFrame({"log_odds": self.log_odds, "baseline": self.baseline}, index=index)
         values = pd.DataFrame(self.values, columns=self.names, index=index)
         return pd.concat([pd.DataFrame(about, index=index), numbers, values], axis=1)
@@ -97,16 +101,26 @@ class Contributions:
         return one[largest], other[largest], values
 
 
+def _checked_groups(groups, n: int, K: int) -> np.ndarray:
+    found = np.asarray(groups)
+    if found.shape != (n,) or found.dtype.kind not in "iu" or (n and not 0 <= found.min() <= found.max() < K):
+        raise ValueError(f"groups must be {n} numbers from 0 to {K - 1}, one per row of X; got shape {found.shape}")
+    return found
+
+
 class ExplainsRows:
     """Mixin of `FittedMixture`: `contributions`."""
 
-    def contributions(self, X) -> Contributions:
+    def contributions(self, X, groups=None) -> Contributions:
         """Why each row is in its group: the log-odds against the runner-up as a sum over the variables.
 
         X is an array or a frame without missing cells (n x p). The sum is exact. Where the covariances of the groups
         differ, pairs of variables interact, and each of the two gets half of the interaction. Also says the smallest
         change of one selected variable that `predict` confirms to move the row. Where the selected columns are enough
         for `predict`, they are enough here.
+
+        `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most probable
+        one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and it has no change.
         """
         check_is_fitted(self)
         model, X = self._for_columns(X)  # type: ignore[attr-defined]
@@ -119,10 +133,17 @@ class ExplainsRows:
                 f"{gaps[0]} (from 0): give model.impute(X)"
             )
         posteriors = model._posteriors(table)
-        order = np.argsort(-posteriors, axis=1, kind="stable")
+        placed = posteriors.argmax(axis=1)
+        here = placed if groups is None else _checked_groups(groups, *posteriors.shape)
+        others = posteriors.copy()
+        others[np.arange(len(here)), here] = -1.0
         rows = model._rows_of(table)
         centred = np.asarray(rows.everything(), float) - rows.centre
-        return model._explained(table, centred, order[:, 0], order[:, 1])
+        found = model._explained(table, centred, here, others.argmax(axis=1))
+        elsewhere = here != placed
+        found.changes.loc[elsewhere, ["variable", "to"]] = ""
+        found.changes.loc[elsewhere, ["value", "becomes"]] = np.nan
+        return found
 
     def _explained(self, table, rows: np.ndarray, groups: np.ndarray, against: np.ndarray) -> Contributions:
         model: Any = self
@@ -142,12 +163,11 @@ class ExplainsRows:
                 closer = np.abs(steps) < np.where(np.isnan(nearest[mine]), np.inf, np.abs(nearest[mine]))
                 nearest[mine] = np.where(closer, steps, nearest[mine])
                 towards[mine] = np.where(closer, b, towards[mine])
-        names = getattr(self, "feature_names_in_", None)
-        names = [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
+        names, called = variable_names(self, p), names_of_groups(self)
         changes = self._changes(table, nearest, towards, names)
         odds = baseline + values.sum(axis=1)
         return Contributions(
-            names, groups, against, odds, baseline, values, interactions, changes, precisions, rows
+            names, groups, against, odds, baseline, values, interactions, changes, precisions, rows, called
         )  # fmt: skip
 
     def _changes(self, table, nearest: np.ndarray, towards: np.ndarray, names: list[str]) -> pd.DataFrame:
@@ -168,12 +188,12 @@ class ExplainsRows:
             reached = np.isfinite(new) & (model._labels(np.where(np.isfinite(trial), trial, 0.0)) == to[left])
             becomes[left[reached]] = new[reached]
             done[left[reached]] = True
-        found = np.isfinite(becomes)
+        found, called = np.isfinite(becomes), names_of_groups(self)
         return pd.DataFrame({
             "variable": np.where(found, np.array(names, object)[chosen], ""),
             "value": np.where(found, table[at, chosen], np.nan),
             "becomes": becomes,
-            "to": [group_name(k) if there else "" for k, there in zip(to, found, strict=True)],
+            "to": [called[k] if there else "" for k, there in zip(to, found, strict=True)],
         })  # fmt: skip
 
     def _shifted(self, table: np.ndarray, columns: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.wording import column_name, count, group_name, listed
 from ..core.data.problem import Problem
 from ..core.engine.loop import Fit, StopKind
+from .naming import names_of_groups
 
 __all__ = [
     "Described", "Summary", "summary_lines", "warn_of_constant_columns", "warn_of_empty_groups",
@@ -64,7 +65,8 @@ def summary_lines(model: Any) -> list[tuple[str, str]]:
     """The (label, text) lines about a fitted estimator: groups, variables, model, convergence."""
     sizes = np.bincount(model.labels_, minlength=len(model.weights_))
     n = max(1, int(sizes.sum()))
-    groups = [f"{group_name(k)} with {count(int(size), 'row')} ({size / n:.0%})" for k, size in enumerate(sizes)]
+    called = zip(names_of_groups(model), sizes.tolist(), strict=True)
+    groups = [f"{name} with {count(size, 'row')} ({size / n:.0%})" for name, size in called]
     lines = [
         ("groups", listed(groups, _MOST_LISTED, quoted=False)),
         ("variables", _selected(model)),
@@ -107,7 +109,7 @@ def warnings_of(model: Any) -> list[str]:
     if not model.converged_:
         found.append(f"not converged after {count(int(model.n_iter_), 'iteration')} ({model.stop_reason_})")
     sizes = np.bincount(model.labels_, minlength=len(model.weights_))
-    if empty := [group_name(int(k)) for k in np.flatnonzero(sizes == 0)]:
+    if empty := [name for name, size in zip(names_of_groups(model), sizes, strict=True) if not size]:
         found.append(f"{listed(empty, quoted=False)} {'has' if len(empty) == 1 else 'have'} no rows: try fewer groups")
     n, p = len(model.labels_), len(model.support_)
     if n < p:

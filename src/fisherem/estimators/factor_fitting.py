@@ -24,6 +24,7 @@ from .fitting import (
     specification,
     warn_of_constant_columns,
 )
+from .naming import forget_names
 from .outlying import distances_of
 
 __all__ = ["FittedFactors", "adopt_factors", "fit_factors", "opened", "prepared_rows"]
@@ -103,6 +104,7 @@ def adopt_factors(estimator, fitted: FittedFactors):
     problem, fit, scales = fitted.problem, fitted.fit, fitted.divisors
     solution, density = fit.solution, fit.solution.density
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
+    forget_names(estimator)
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.structure_ = fitted.structure.name
     estimator.n_factors_ = solution.each

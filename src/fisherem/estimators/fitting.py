@@ -36,6 +36,7 @@ from ..tables.gaps import has_gaps
 from ..tables.precision import in_precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
+from .naming import forget_names
 from .outlying import distances_of
 
 __all__ = [
@@ -276,6 +277,7 @@ def adopt(estimator, fitted: Fitted):
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
     names = getattr(estimator, "feature_names_in_", None)
     estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
+    forget_names(estimator)
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs

@@ -33,6 +33,8 @@ from ..tables.precision import in_precision_of, precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .contributing import ExplainsRows
 from .describing import Described
+from .marking import Marks
+from .naming import Named
 from .outlying import TellsOutliers
 from .pipelines import needed_names, on_selected
 
@@ -49,7 +51,9 @@ _NEAR_EXPONENT = 300
 _FAR = 2.0
 
 
-class FittedMixture(TellsOutliers, ExplainsRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC):
+class FittedMixture(
+    TellsOutliers, ExplainsRows, Marks, Named, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC
+):  # fmt: skip
     """Prediction for an estimator with a fitted mixture of any family.
 
     It derives from TransformerMixin itself because `set_output` wraps only methods of classes that do.

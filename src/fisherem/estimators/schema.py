@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..model.dlm import MODELS
+from .naming import names_of_groups
 from .prediction import FittedMixture
 
 __all__ = ["check_model"]
@@ -66,6 +67,8 @@ def _check_attributes(model: Any) -> None:
             _numbers(name, getattr(model, name))
     _check_names(model)
     _check_values(model, sizes["K"])
+    if hasattr(model, "group_names_"):
+        names_of_groups(model)
 
 
 def _whole(value: Any) -> bool:

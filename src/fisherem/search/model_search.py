@@ -214,6 +214,18 @@ class ModelSearch(
         search, rows = on_its_rows(self, X)
         return search.best_estimator_.outlyingness(rows)
 
+    def markers(self, X, *, stability=None, significance=None, group_names=None):
+        """What marks each group of the best fit: see `SparseFisherEM.markers`."""
+        self._best()
+        search, rows = on_its_rows(self, X)
+        given = {"stability": stability, "significance": significance, "group_names": group_names}
+        return search.best_estimator_.markers(rows, **given)
+
+    def name_groups(self, names=None):
+        """Call the groups of the best fit by these names (K): see `SparseFisherEM.name_groups`; returns the search."""
+        last_step(self._best())[1].name_groups(names)
+        return self
+
     def predict_proba(self, X):
         """Posterior probabilities of the groups, by the best fit."""
         return self._best().predict_proba(X)

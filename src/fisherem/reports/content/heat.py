@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .page_rows import Moments, PageRows
+from ...tables.rows_by_group import Moments, TableRows
 from .rows import Points, stratified
 from .variables import Variable
 
@@ -46,7 +46,7 @@ class HeatMap:
         return bool((self.levels == MISSING).any())
 
 
-def heat_map(X: PageRows, moments: Moments, points: Points, listed: list[Variable], n_selected: int) -> HeatMap | None:
+def heat_map(X: TableRows, moments: Moments, points: Points, listed: list[Variable], n_selected: int) -> HeatMap | None:
     """The heat map of the selected variables `listed`, largest loadings first; None where nothing was selected.
 
     Only rows that the scatter plot shows are used, so that marking a row works in both.

@@ -11,7 +11,7 @@ from ..._utils.wording import column_name
 from ...estimators import BayesianFisherEM, FisherEM
 from ...search.model_search import ModelSearch
 from ..text import clean
-from .page_rows import PageRows
+from ...tables.rows_by_group import TableRows
 
 __all__ = ["column_names", "fitted_model", "known_classes", "note_list", "row_ids"]
 
@@ -31,7 +31,7 @@ def fitted_model(model) -> tuple[ModelSearch | None, Any]:
     return None, model
 
 
-def column_names(model: FisherEM, X: Any, rows: PageRows) -> list[str]:
+def column_names(model: FisherEM, X: Any, rows: TableRows) -> list[str]:
     """p names: those that the model was fitted with, else those of the frame or file, else x1, x2, ..."""
     p = rows.shape[1]
     candidates = (getattr(model, "feature_names_in_", None), getattr(X, "columns", None), rows.names)

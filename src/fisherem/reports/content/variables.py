@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .page_rows import Moments, PageRows
+from ...tables.rows_by_group import Moments, TableRows
 
 __all__ = ["MAX_NAMED", "Profile", "Variable", "profile", "variables"]
 
@@ -56,7 +56,7 @@ class Profile:
         return int((~self.selected).sum())
 
 
-def variables(model, X: PageRows, group: np.ndarray, names: list[str]) -> list[Variable]:
+def variables(model, X: TableRows, group: np.ndarray, names: list[str]) -> list[Variable]:
     """The selected variables of a fit to X (n x p) with the groups (n), largest loadings first.
 
     At most 100 are listed, and the first 24 (fewer with more than 20 groups) have quantiles.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .page_rows import PageRows
+from ...tables.rows_by_group import TableRows
 
 __all__ = ["Change", "Why", "why"]
 
@@ -48,7 +48,7 @@ class Why:
         return bool(self.pairs[:, 2].any())
 
 
-def why(model, table: PageRows, rows: np.ndarray, names: list[str]) -> Why | None:
+def why(model, table: TableRows, rows: np.ndarray, names: list[str]) -> Why | None:
     """For the listed rows (their numbers in the table) of a page; None for a single group."""
     if len(model.weights_) == 1:
         return None

@@ -13,7 +13,7 @@ from ...estimators.outlying import outside
 from ..content import inputs, rows
 from ..content.criteria import CriterionRow, criteria, headline
 from ..content.heat import HeatMap, heat_map
-from ..content.page_rows import page_rows
+from ...tables.rows_by_group import table_rows
 from ..content.roles import Roles, roles_of
 from ..content.stability import StabilityTable, stability_of
 from ..content.variables import Profile, Variable, profile, variables
@@ -97,7 +97,7 @@ def page_date() -> str:
 def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Content:
     """The content of the page of a fitted FisherEM, SparseFisherEM or ModelSearch and the rows X (n x p, or a path)."""
     search, fitted = inputs.fitted_model(model)
-    table = page_rows(fitted, X)
+    table = table_rows(fitted, X)
     n, p = table.shape
     names = inputs.column_names(fitted, X, table)
     K, d = fitted.latent_means_.shape

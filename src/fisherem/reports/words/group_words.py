@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...estimators.marking import effects
 from ...policy.roles import NO_EVIDENCE
-from ..content.page_rows import Moments
+from ...tables.rows_by_group import Moments
 from ..text import number
 
-__all__ = ["Effect", "GroupWords", "effects", "group_words"]
+__all__ = ["Effect", "GroupWords", "group_words"]
 
 # Most high and most low variables that are named for a group.
 _MOST_NAMED = 4
@@ -19,9 +20,6 @@ _SELECTED_NAMED = 2
 # Smaller differences are not named. Cohen (1988) calls 0.5 a medium effect; groups this far apart overlap by about
 # two thirds.
 LEAST_EFFECT = 0.5
-# Lower bound on the within-group standard deviation, relative to the overall one: effects of variables that hardly
-# vary within the groups would otherwise be unbounded.
-_LEAST_DEVIATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -48,19 +46,6 @@ class GroupWords:
     share: float
     high: list[Effect]
     low: list[Effect]
-
-
-def effects(moments: Moments) -> np.ndarray:
-    """out[k, j] = (mean of group k - mean of all other rows) / standard deviation within the groups, in variable j.
-
-    0 for constant variables, and for a group that has no rows or all of them.
-    """
-    n, counts = moments.observed.sum(axis=0), moments.observed
-    rest = n - counts
-    away = n * np.nan_to_num(moments.means - moments.mean) / np.maximum(rest, 1)
-    within = moments.deviation * np.sqrt(np.clip(1 - moments.between, _LEAST_DEVIATION**2, 1))
-    there = (counts > 0) & (rest > 0) & ~moments.constant
-    return np.divide(away, within, out=np.zeros_like(away), where=there)
 
 
 def group_words(model, moments: Moments, names: list[str]) -> list[GroupWords]:

@@ -43,7 +43,8 @@ def contributions_table(found, ids) -> pd.DataFrame:
     `change` from `value` to `becomes`, which moves it into cluster `to`.
     """
     changes = found.changes
-    to = [name.rpartition(" ")[2] for name in changes["to"]]
+    number = {name: k + 1 for k, name in enumerate(found.group_names)}
+    to = [number.get(name, "") for name in changes["to"]]
     about = {
         "id": ids, "cluster": found.groups + 1, "against": found.against + 1, "log_odds": found.log_odds,
         "change": changes["variable"], "value": changes["value"], "becomes": changes["becomes"], "to": to,

@@ -1,4 +1,8 @@
-"""The rows of a page, in memory or in a file that is larger than the model's memory budget."""
+"""The rows of a table and their groups: means, deviations and counts by group, and single rows and columns.
+
+In: rows in memory or in a file that is larger than the memory budget (n x p), and the group of each row (from 0; -1 is
+in no group). Out: `Moments` of the columns, and how many rows of each group lie beyond a value.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...estimators import FisherEM
-from ...tables.checking import check_table
-from ...tables.dask_table import is_dask
-from ...tables.sparse_table import SparseTable
+from .checking import check_table
+from .dask_table import is_dask
+from .sparse_table import SparseTable
 
-__all__ = ["Moments", "PageRows", "page_rows"]
+__all__ = ["Moments", "TableRows", "table_rows"]
 
 # Cells per block when moments are computed: 4 MB of float64.
 _BLOCK = 500_000
@@ -22,17 +25,17 @@ _BLOCK = 500_000
 _COLUMN_SHARE = 4
 
 
-def page_rows(model: FisherEM, X: Any) -> PageRows:
+def table_rows(model: Any, X: Any) -> TableRows:
     """The rows X (an array, a frame, a path or a table in a file), checked for a fitted model.
 
     A file that fits half of the model's memory budget is read once; a larger one is read in blocks.
     """
-    return PageRows(model, check_table(model, X, reset=False, elsewhere=not is_dask(X)))
+    return TableRows(model, check_table(model, X, reset=False, elsewhere=not is_dask(X)))
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Of the n rows of a page: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing, `mean`
+    """Of the rows that are in a group: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing, `mean`
     and `deviation` (p) of each column, and `means` (K x p) of the groups' rows, NaN for a group without rows."""
 
     counts: np.ndarray
@@ -59,10 +62,10 @@ class Moments:
         return np.divide(squares.sum(axis=0), total, out=np.zeros_like(total), where=~self.constant)
 
 
-class PageRows:
+class TableRows:
     """n x p rows. `given` is what the model takes: an array, a frame with the fit's names, or a table in a file."""
 
-    def __init__(self, model: FisherEM, table: Any):
+    def __init__(self, model: Any, table: Any):
         names = getattr(model, "feature_names_in_", None)
         self.shape: tuple[int, int] = tuple(table.shape)
         self.names: list[str] | None = getattr(table, "names", None)
@@ -124,8 +127,25 @@ class PageRows:
             start += len(rows)
         seen = np.maximum(observed.sum(axis=0), 1)
         mean = sums.sum(axis=0) / seen
-        square = np.zeros(p)
+        square, start, all_inside = np.zeros(p), 0, (group >= 0).all()
         for rows in self.blocks():
-            square += np.nan_to_num((np.asarray(rows, float) - mean) ** 2).sum(axis=0)
+            inside = rows if all_inside else rows[group[start : start + len(rows)] >= 0]
+            square += np.nan_to_num((np.asarray(inside, float) - mean) ** 2).sum(axis=0)
+            start += len(rows)
         means = np.divide(sums, observed, out=np.full((K, p), np.nan), where=observed > 0)
-        return Moments(np.bincount(group, minlength=K), observed, mean, np.sqrt(square / seen), means)
+        counts = np.bincount(group[group >= 0], minlength=K)
+        return Moments(counts, observed, mean, np.sqrt(square / seen), means)
+
+    def beyond(self, group: np.ndarray, limits: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """out[k, j] = the number of rows of group k with signs[k, j] (value - limits[k, j]) > 0 in column j.
+
+        `group` (n, from 0), `limits` and `signs` K x p; missing cells do not count.
+        """
+        found, start = np.zeros(limits.shape, int), 0
+        for rows in self.blocks():
+            here = group[start : start + len(rows)]
+            for k in range(len(limits)):
+                away = np.asarray(rows[here == k], float) - limits[k]
+                found[k] += (signs[k] * away > 0).sum(axis=0)
+            start += len(rows)
+        return found

@@ -1,0 +1,52 @@
+"""What the groups of a fitted model are called: "group 1", "group 2", ..., or the names that a user has given.
+
+In: a fitted model with K groups. Out: K different names. They are saved with the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.wording import column_name, group_names_of
+
+__all__ = ["Named", "forget_names", "names_of_groups", "variable_names"]
+
+
+def names_of_groups(model: Any, given: Sequence | None = None) -> list[str]:
+    """K names: those given, else those that the model was given, else "group 1", "group 2", ..."""
+    known = getattr(model, "group_names_", None)
+    return group_names_of(known if given is None else given, len(model.weights_))
+
+
+def variable_names(model: Any, p: int) -> list[str]:
+    """p names: those that the model was fitted with, else x1, x2, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
+
+
+def forget_names(estimator: Any) -> None:
+    """Another fit has other groups: remove the names of the previous ones."""
+    vars(estimator).pop("group_names_", None)
+
+
+class Named:
+    """Mixin of `FittedMixture`: names of its groups."""
+
+    def name_groups(self, names=None):
+        """Call the groups by these `names` (K, in the order of `labels_`) wherever people read them; returns the model.
+
+        Without names they are "group 1", "group 2", ... again: group 1 is ``labels_ == 0``. Summaries, pictures, tables
+        and pages use the names, and `fisherem.save` keeps them. Arrays still count groups from 0. Another fit
+        forgets the names.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        checked = None if names is None else group_names_of(names, len(model.weights_))
+        forget_names(self)
+        if checked is not None:
+            model.group_names_ = np.array(checked, object)
+        return self
