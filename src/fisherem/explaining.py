@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ._utils.wording import listed
+from ._utils.wording import count, listed
 from .core.data.problem import Problem
 from .core.data.scatter import CorrelationScatter
 from .core.dlm.family import Subset
@@ -17,15 +18,19 @@ from .core.engine.loop import Fit, Stop, StopKind, run
 from .core.engine.multistart import NUMERICAL_ERRORS
 from .core.missing.iteration import exact
 from .estimators import SparseFisherEM
+from .estimators.describing import Summary, summary_lines
 from .estimators.fitting import Fitted, adopt, specification
+from .estimators.marking import check_certainty, placed_markers, roles_of
+from .estimators.naming import names_of_groups, variable_names
 from .model.dlm import MODELS
 from .policy.criterion import Partition, judge
 from .policy.forward_backward import select
 from .policy.missing import prepared_rows
 from .policy.model import Chosen
-from .policy.roles import roles_table
+from .policy.roles import ROLES, roles_table
 from .tables.checking import check_rows, check_table, check_weights
 from .tables.parameters import named_errors
+from .tables.rows_by_group import table_rows
 
 __all__ = ["Explanation", "explain"]
 
@@ -33,13 +38,15 @@ __all__ = ["Explanation", "explain"]
 _ROUNDS = 5
 # The smallest number of rows of a group, for its means and variances to be defined.
 _LEAST_ROWS = 2
+# Groups and roles that a summary names.
+_MOST_NAMED = 12
 _MODEL = "DB"
 _NO_RIDGE = 1e-9
 # The variances of given groups are not restricted; for variables in small units they may be tiny.
 _NO_FLOOR = 1e-24
 
 
-@dataclass
+@dataclass(repr=False)
 class Explanation:
     """The variables that separate the groups of a partition.
 
@@ -48,25 +55,129 @@ class Explanation:
     `SparseFisherEM.roles_`) · `classes` the groups' names, in the order of the model's groups · `labels` (n) the group
     of each row by its place in `classes`, -1 for rows that were left out · `agreement` the share of the rows that the
     selected variables put into their group · `model` a SparseFisherEM with the given groups' means and covariances on
-    these variables: for plots, prediction and the report.
+    these variables: for posteriors, densities, model files · `values` (K) the labels themselves, as they were given.
     """
 
     value: float
     support: np.ndarray
     roles: pd.DataFrame
     classes: list[str]
-    labels: np.ndarray = field(repr=False)
+    labels: np.ndarray
     agreement: float
-    model: SparseFisherEM = field(repr=False)
+    model: SparseFisherEM
+    values: np.ndarray
 
-    def report(self, X, path, *, ids=None, title=None, notes=()) -> Path:
-        """Write the report about these groups: a plot, the variables and their roles."""
-        from .reports import report
+    def __repr__(self) -> str:
+        names = listed(self.group_names, _MOST_NAMED, quoted=False)
+        made = f"{int(self.support.sum()):,} of {count(len(self.support), 'variable')}"
+        return f"Explanation({names}: {made}, C(K, S) = {self.value:.1f})"
 
-        names = np.array([*self.classes, None], object)[self.labels]
-        lines = ["the groups were given; the page shows which variables make them", *notes]
-        title = title or "The variables that make these groups"
-        return report(self.model, X, path, ids=ids, labels=names, title=title, notes=lines)
+    @property
+    def group_names(self) -> list[str]:
+        """What pages, pictures and summaries call the groups: a label that is a number, such as 2, is "label 2"."""
+        return names_of_groups(self.model)
+
+    @property
+    def placed(self) -> np.ndarray:
+        """Where the selected variables place each row (n): places in `classes`, also for rows that were left out."""
+        return np.asarray(self.model.labels_)
+
+    @property
+    def placed_elsewhere(self) -> np.ndarray:
+        """bool n: the rows that the selected variables would place in another group than the one they were given in."""
+        return (self.labels >= 0) & (self.placed != self.labels)
+
+    def predict(self, X) -> np.ndarray:
+        """The label of the most probable group of each row, from the selected variables, as it was given."""
+        return self.values[np.asarray(self.model.predict(X))]
+
+    def markers(self, X, *, stability=None, significance=None) -> pd.DataFrame:
+        """What marks each given group: see `SparseFisherEM.markers`; X are the rows that were explained.
+
+        The column group holds the labels as they were given.
+        """
+        rows, names = table_rows(self.model, X), variable_names(self.model, len(self.support))
+        self._check_rows(rows.shape[0])
+        check_certainty(names, stability, significance)
+        found, k, _ = placed_markers(
+            rows, self.labels, rows.moments(self.labels, len(self.classes)), names, self.classes,
+            roles_of(self.model), stability, significance,
+        )  # fmt: skip
+        found["group"] = self.values[k]
+        return found
+
+    def contributions(self, X):
+        """Why each row is, or is not, in its given group: see `SparseFisherEM.contributions`.
+
+        Rows that were left out are in the group where the selected variables place them.
+        """
+        self._check_rows(len(X))
+        return self.model.contributions(X, np.where(self.labels < 0, self.placed, self.labels))
+
+    def _check_rows(self, n: int) -> None:
+        if n != len(self.labels):
+            raise ValueError(f"X must be the {len(self.labels):,} rows that were explained; got {n:,}")
+
+    def table(self, ids=None) -> pd.DataFrame:
+        """A row per row: id, group (as given; empty if it was left out), placed and posterior.
+
+        `placed` is where the selected variables would place the row, and `posterior` the probability of this group.
+        """
+        given = np.append(self.values.astype(object), None)[self.labels]
+        ids = range(1, len(given) + 1) if ids is None else ids
+        return pd.DataFrame({"id": ids, "group": given, "placed": self.values[self.placed]})
+
+    def summary(self) -> Summary:
+        """The groups, the variables that suffice, and how many rows these would place elsewhere."""
+        kept = self.labels >= 0
+        n, sizes = int(kept.sum()), np.bincount(self.labels[kept], minlength=len(self.classes)).tolist()
+        called = zip(self.group_names, sizes, strict=True)
+        groups = [f"{name} with {count(size, 'row')} ({size / n:.0%})" for name, size in called]
+        chosen = f"{int(self.support.sum()):,} of {count(len(self.support), 'variable')}"
+        counts = self.roles["role"].value_counts()
+        lines = [
+            ("groups", listed(groups, _MOST_NAMED, quoted=False)),
+            ("variables", dict(summary_lines(self.model))["variables"]),
+            ("others", listed([f"{counts.get(r, 0)} {r}" for r in ROLES[1:] if counts.get(r, 0)], quoted=False)),
+            ("elsewhere", f"the selected variables would place {self._elsewhere_words()}"),
+            ("value", f"C(K, S) = {self.value:.1f} nats over one group"),
+        ]
+        left_out = [f"{count(int((~kept).sum()), 'row')} without a group left out"] if not kept.all() else []
+        title = f"Explanation: {count(len(self.classes), 'given group')} of {count(n, 'row')}, separated by {chosen}"
+        return Summary(title, [line for line in lines if line[1]], left_out)
+
+    def _elsewhere_words(self) -> str:
+        moved, n = int(self.placed_elsewhere.sum()), int((self.labels >= 0).sum())
+        return f"{moved:,} of {count(n, 'row')} ({moved / n:.1%}) in another group" if moved else "no row elsewhere"
+
+    def plot(self, X=None, *, axes=(0, 1), ax=None, palette=None):
+        """Draw the given groups in the plane of two `axes` (from 0), with the rows X that were explained.
+
+        Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
+        """
+        display = import_module("fisherem.plots").ProjectionDisplay
+        labels = None
+        if X is not None:
+            self._check_rows(len(X))
+            labels = self.labels
+        return display.from_estimator(self.model, X, axes=axes, labels=labels).plot(ax, palette=palette)
+
+    def report(
+        self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None
+    ) -> Path:
+        """Write the page about these groups, as they were given: a plot, the variables and their roles, what marks them.
+
+        The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows)
+        and `significance` are as in `fisherem.report`.
+        """
+        from .reports.page.table import page_of
+
+        notes = [notes] if isinstance(notes, str) else list(notes)
+        return page_of(
+            self.model, X, path, ids=ids, given=self.labels, title=title or "The variables that make these groups",
+            notes=["the groups were given; the page shows which variables make them", *notes],
+            group_names=group_names, significance=significance, annotate=annotate,
+        )  # fmt: skip
 
 
 def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
@@ -96,11 +207,14 @@ def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
     >>> found = explain(X, KMeans(3, n_init=10, random_state=0).fit_predict(X))
     >>> list(found.roles.columns[:2])
     ['role', 'variable']
+    >>> list(found.markers(X).columns[:4])
+    ['group', 'variable', 'direction', 'effect']
     """
     model = SparseFisherEM()
     table = check_table(model, X, reset=True, elsewhere=True, feature_names=feature_names)
     n = len(table)
-    codes, classes = _codes(labels, n)
+    codes, values = _codes(labels, n)
+    classes = [str(value) for value in values]
     K = len(classes)
     weights = check_weights(sample_weight, table)
     left_out = codes < 0
@@ -119,11 +233,13 @@ def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
         adopt(model, Fitted(problem, given))
     agreement = float(np.mean(model.labels_[~left_out] == codes[~left_out]))
     value = judge(partition, support).value
-    return Explanation(value, model.support_, _roles_of(model, partition, support), classes, codes, agreement, model)
+    model.name_groups(_display_names(values))
+    roles = _roles_of(model, partition, support)
+    return Explanation(value, model.support_, roles, classes, codes, agreement, model, values)
 
 
-def _codes(labels, n: int) -> tuple[np.ndarray, list[str]]:
-    """(index of each row's group or -1, the names of the groups in order)."""
+def _codes(labels, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(index of each row's group or -1, the labels of the groups in order, as they were given)."""
     with named_errors("labels"):
         values = pd.Series(labels.to_numpy() if isinstance(labels, pd.Series) else np.asarray(labels, object).ravel())
     if len(values) != n:
@@ -135,7 +251,20 @@ def _codes(labels, n: int) -> tuple[np.ndarray, list[str]]:
     unique = sorted(kept.unique(), key=lambda v: (isinstance(v, str), v))
     place = {value: k for k, value in enumerate(unique)}
     codes = np.array([-1 if gone else place[v] for v, gone in zip(values, missing, strict=True)])
-    return codes, [str(value) for value in unique]
+    found = np.array(unique)
+    # numbers and words together, or other things, are kept one by one
+    return codes, found if found.dtype.kind in "iufb" and len({type(v) for v in unique}) == 1 else _objects(unique)
+
+
+def _objects(values: list) -> np.ndarray:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
+
+
+def _display_names(values: np.ndarray) -> list[str]:
+    """Words are names; a number by itself could be a count, so that it is called a label."""
+    return [str(value) if isinstance(value, str) else f"label {value}" for value in values]
 
 
 def _check_groups(codes: np.ndarray, weights, classes: list[str]) -> None:

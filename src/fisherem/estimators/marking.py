@@ -15,7 +15,10 @@ from .._utils.wording import listed
 from ..tables.rows_by_group import Moments, TableRows, table_rows
 from .naming import names_of_groups, variable_names
 
-__all__ = ["Marks", "check_certainty", "effects", "markers_frame", "mean_outside", "nearest_effects", "roles_of"]
+__all__ = [
+    "Marks", "check_certainty", "effects", "markers_frame", "mean_outside", "nearest_effects", "placed_markers",
+    "roles_of",
+]  # fmt: skip
 
 # Lower bound on the within-group standard deviation, relative to the overall one: effects of variables that hardly
 # vary within the groups would otherwise be unbounded.
@@ -86,13 +89,21 @@ def markers_frame(
     `variables` and `roles` have p entries, `groups` K names.
     """
     moments = rows.moments(labels, len(groups))
+    return placed_markers(rows, labels, moments, variables, groups, roles, stability, significance)[0]
+
+
+def placed_markers(
+    rows: TableRows, labels: np.ndarray, moments: Moments, variables: list[str], groups: list[str], roles: list[str],
+    stability=None, significance=None,
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:  # fmt: skip
+    """(the table of markers, the group and the variable of each of its rows, both from 0); see `markers_frame`."""
     effect, (near, nearest) = effects(moments), nearest_effects(moments)
     outside = mean_outside(moments)
     # a value that is the mean up to rounding is not beyond it
     limits = np.nan_to_num(outside) + np.sign(effect) * _ROUNDING * moments.deviation
     counts = rows.beyond(labels, limits, np.sign(effect))
     share = np.divide(counts, moments.observed, out=np.full(counts.shape, np.nan), where=effect != 0)
-    parts = []
+    parts, places = [], []
     for k in np.flatnonzero(moments.counts):
         order = np.lexsort((np.arange(len(variables)), -np.abs(effect[k])))
         part = pd.DataFrame({
@@ -108,7 +119,9 @@ def markers_frame(
             "role": np.array(roles, object)[order],
         })  # fmt: skip
         parts.append(_with_certainty(part, k, order, nearest[k, order], stability, significance))
-    return pd.concat(parts, ignore_index=True)
+        places.append(np.stack([np.full(len(order), k), order]))
+    k, j = np.hstack(places)
+    return pd.concat(parts, ignore_index=True), k, j
 
 
 def _with_certainty(part: pd.DataFrame, k: int, order, nearest, stability, significance) -> pd.DataFrame:

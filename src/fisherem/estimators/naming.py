@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, group_names_of
 
-__all__ = ["Named", "forget_names", "names_of_groups", "variable_names"]
+__all__ = ["Named", "axis_names", "forget_names", "names_of_groups", "variable_names"]
 
 
 def names_of_groups(model: Any, given: Sequence | None = None) -> list[str]:
@@ -26,6 +26,44 @@ def variable_names(model: Any, p: int) -> list[str]:
     """p names: those that the model was fitted with, else x1, x2, ..."""
     names = getattr(model, "feature_names_in_", None)
     return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
+
+
+# Variables that name an axis, and the least share of the largest loading that they have.
+_MOST_NAMING, _LEAST_SHARE = 2, 0.3
+# Characters of such a name: two of them fit below a picture.
+_CHARACTERS = 24
+
+
+def axis_names(model: Any, names: Sequence[str] | None = None) -> list[str]:
+    """What each axis is made of: "axis 1: flavanoids, proline".
+
+    These are the variables whose terms vary most, by the size of their loading times the standard deviation that the
+    model has for the (divided) column; `names` are p.
+    """
+    loadings = np.asarray(model.loadings_)
+    names = variable_names(model, len(loadings)) if names is None else names
+    sizes = np.abs(loadings) * _deviations(model)[:, None]
+    found = []
+    for j, column in enumerate(sizes.T):
+        order = np.argsort(-column, kind="stable")[:_MOST_NAMING]
+        shown = [_short(str(names[i])) for i in order if column[i] >= _LEAST_SHARE * column[order[0]] > 0]
+        found.append(f"axis {j + 1}: {', '.join(shown)}" if shown else f"axis {j + 1}")
+    return found
+
+
+def _deviations(model: Any) -> np.ndarray:
+    """The standard deviation (p) of each divided column under the model, up to common factors of the noise."""
+    loadings, weights = np.asarray(model.loadings_), np.asarray(model.weights_)
+    means = np.asarray(model._row_means(), float)
+    between = weights @ (means - weights @ means) ** 2
+    inside = np.einsum("pa,ab,pb->p", loadings, np.tensordot(weights, model.covariances_, 1), loadings)
+    noise = weights @ np.broadcast_to(np.asarray(model.noise_variances_), weights.shape)
+    outside = noise * np.clip(1 - (loadings**2).sum(axis=1), 0, 1)
+    return np.sqrt(np.maximum(between + inside + outside, 0))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _CHARACTERS else name[: _CHARACTERS - 1] + "…"
 
 
 def forget_names(estimator: Any) -> None:

@@ -74,10 +74,10 @@ class MergeTree:
             names[list(join.second)] = names[join.first[0]]
         return np.unique(names, return_inverse=True)[1][np.asarray(labels)]
 
-    def sentences(self) -> list[str]:
-        """The merges in words: which groups, and the decrease of the entropy per row."""
+    def sentences(self, names: list[str] | None = None) -> list[str]:
+        """The merges in words: which groups (K `names`), and the decrease of the entropy per row."""
         return [
-            f"{_named(join.first)} with {_named(join.second)}: {join.n_clusters} left, "
+            f"{_named(join.first, names)} with {_named(join.second, names)}: {join.n_clusters} left, "
             f"{join.fall_per_row:.3f} nats of doubt per row go away"
             for join in self.joins
         ]
@@ -120,6 +120,9 @@ def _fall(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     return float(weights @ (_terms(a) + _terms(b) - _terms(a + b)))
 
 
-def _named(groups: tuple[int, ...]) -> str:
-    names = [group_name(k) for k in groups]
-    return names[0] if len(names) == 1 else "groups " + " + ".join(str(k + 1) for k in groups)
+def _named(groups: tuple[int, ...], names: list[str] | None) -> str:
+    usual = [group_name(k) for k in groups]
+    called = usual if names is None else [names[k] for k in groups]
+    if len(called) == 1 or called != usual:
+        return " + ".join(called)
+    return "groups " + " + ".join(str(k + 1) for k in groups)

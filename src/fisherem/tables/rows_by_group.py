@@ -6,6 +6,7 @@ in no group). Out: `Moments` of the columns, and how many rows of each group lie
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,11 +74,29 @@ class TableRows:
         self._in_memory = isinstance(table, np.ndarray)
         self.given = pd.DataFrame(table, columns=names, copy=False) if self._in_memory and names is not None else table
 
+        self._kept: np.ndarray | None = None
+
+    def among(self, kept: np.ndarray) -> TableRows:
+        """Only the rows of these numbers (from 0, ascending); `given` still has all rows."""
+        found = copy.copy(self)
+        found._kept, found.shape = kept, (len(kept), self.shape[1])
+        return found
+
     def blocks(self) -> Iterator[np.ndarray]:
         """The rows in blocks, in their order."""
+        if self._kept is None:
+            yield from self._all_blocks()
+            return
+        start = 0
+        for rows in self._all_blocks():
+            first, last = np.searchsorted(self._kept, [start, start + len(rows)])
+            yield rows[self._kept[first:last] - start]
+            start += len(rows)
+
+    def _all_blocks(self) -> Iterator[np.ndarray]:
         if self._in_memory or isinstance(self._table, SparseTable):
             step = max(1, _BLOCK // self.shape[1])
-            for start in range(0, self.shape[0], step):
+            for start in range(0, self._table.shape[0], step):
                 yield self._table[start : start + step]
         else:
             for _, rows in self._table.blocks():
@@ -85,6 +104,7 @@ class TableRows:
 
     def at(self, numbers: np.ndarray) -> np.ndarray:
         """The rows of these numbers (from 0), as float64."""
+        numbers = numbers if self._kept is None else self._kept[numbers]
         if self._in_memory or isinstance(self._table, SparseTable):
             return np.asarray(self._table[numbers], float)
         order = np.argsort(numbers, kind="stable")
@@ -98,6 +118,10 @@ class TableRows:
 
     def columns(self, wanted: Sequence[int]) -> Iterator[np.ndarray]:
         """The columns of these numbers (from 0), each of n values; as many at a time as the budget has room for."""
+        for column in self._all_columns(wanted):
+            yield column if self._kept is None else column[self._kept]
+
+    def _all_columns(self, wanted: Sequence[int]) -> Iterator[np.ndarray]:
         step = len(wanted) if self._in_memory else self._room()
         for start in range(0, len(wanted), max(step, 1)):
             part = list(wanted[start : start + step])
@@ -109,7 +133,7 @@ class TableRows:
                 yield from np.concatenate([rows for _, rows in self._table.select(part).blocks()]).T
 
     def _room(self) -> int:
-        column = self.shape[0] * self._table.dtype.itemsize
+        column = self._table.shape[0] * self._table.dtype.itemsize
         return max(1, self._table.memory // (_COLUMN_SHARE * column))
 
     def moments(self, group: np.ndarray, K: int) -> Moments:

@@ -9,11 +9,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..._utils.wording import column_name
 from ...estimators import BayesianFisherEM, FisherEM
+from ...estimators.naming import names_of_groups
 from ...search.model_search import ModelSearch
 from ..text import clean
 from ...tables.rows_by_group import TableRows
 
-__all__ = ["column_names", "fitted_model", "known_classes", "note_list", "row_ids"]
+__all__ = [
+    "column_names", "fitted_model", "group_names", "known_classes", "note_list", "raw_names", "row_ids",
+]  # fmt: skip
 
 
 def fitted_model(model) -> tuple[ModelSearch | None, Any]:
@@ -33,10 +36,20 @@ def fitted_model(model) -> tuple[ModelSearch | None, Any]:
 
 def column_names(model: FisherEM, X: Any, rows: TableRows) -> list[str]:
     """p names: those that the model was fitted with, else those of the frame or file, else x1, x2, ..."""
+    return [clean(name) for name in raw_names(model, X, rows)]
+
+
+def raw_names(model: FisherEM, X: Any, rows: TableRows) -> list[str]:
+    """The same as they are, not made safe to show."""
     p = rows.shape[1]
     candidates = (getattr(model, "feature_names_in_", None), getattr(X, "columns", None), rows.names)
     found = next((names for names in candidates if names is not None and len(names) == p), None)
-    return [clean(name) for name in (found if found is not None else map(column_name, range(p)))]
+    return [str(name) for name in (found if found is not None else map(column_name, range(p)))]
+
+
+def group_names(model, given) -> list[str]:
+    """K names of the groups, safe to show: those given, else those of the model."""
+    return [clean(name, 60) for name in names_of_groups(model, given)]
 
 
 def row_ids(ids, X: Any, n: int):

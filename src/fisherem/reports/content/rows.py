@@ -11,7 +11,10 @@ from ...estimators.outlying import outside
 from ...search.scoring import best_matching, contingency
 from ..text import clean
 
-__all__ = ["Agreement", "Doubt", "Groups", "Points", "agreement", "doubts", "groups", "points", "stratified"]
+__all__ = [
+    "Agreement", "Doubt", "Groups", "Placement", "Points", "agreement", "doubts", "groups", "placement", "points",
+    "stratified",
+]  # fmt: skip
 
 # Points drawn. A browser redraws 4,000 marks without delay while zooming. The coordinates of all axes together are
 # limited to 40,000 numbers (0.3 MB), but at least 2,000 points are drawn.
@@ -34,8 +37,9 @@ class Points:
     """The m rows that the page lists, of `total`; the first `n_drawn` of them are points of the subspace.
 
     `rows` are their numbers in X (from 0), `coordinates` (n_drawn x axes) where they are drawn. `ids`, `groups` (from
-    0) and `posteriors` of the most probable group, `seconds` (-1: there is none) and `second_posteriors` of the next,
-    and the known `classes` ("" where missing) or None. `tails` are the probabilities of a distance from the group that
+    0) and `posteriors` of the group, `seconds` (-1: there is none) and `second_posteriors` of the most probable other
+    one, and the known `classes` ("" where missing) or None. Of groups that were given, `placed` are those that the
+    selected variables would choose; None otherwise. `tails` are the probabilities of a distance from the group that
     is at least as large.
     """
 
@@ -49,6 +53,7 @@ class Points:
     coordinates: np.ndarray
     tails: np.ndarray
     total: int
+    placed: np.ndarray | None = None
 
     @property
     def n_drawn(self) -> int:
@@ -84,8 +89,8 @@ class Groups:
 
 @dataclass
 class Doubt:
-    """A row whose largest posterior is below 0.9: its number in X (from 0), its two most probable groups (from 0) and
-    known class or None."""
+    """A row whose group has a posterior below 0.9: its number in X (from 0), its group and the most probable other one
+    (both from 0) and its known class or None."""
 
     row: int
     id: str
@@ -125,16 +130,38 @@ def stratified(groups: np.ndarray, K: int, size: int, seed: int = 0) -> np.ndarr
     return np.sort(np.concatenate(chosen))
 
 
-def points(coordinates: np.ndarray, posteriors: np.ndarray, tails: np.ndarray, ids, known) -> Points:
-    """The rows to draw and to list. `posteriors` n x K; `tails`, `ids`, `known` n.
+@dataclass
+class Placement:
+    """Groups that were given against those that the selected variables would choose: `table` (K x K) counts rows, the
+    given groups in its lines; `n_elsewhere` rows would be in another group."""
 
-    `known` are class names (None where missing), or None.
+    table: np.ndarray
+    n_elsewhere: int
+
+
+def placement(group: np.ndarray, posteriors: np.ndarray) -> Placement:
+    """How the given groups (n) agree with the most probable ones (posteriors n x K)."""
+    placed, K = posteriors.argmax(axis=1), posteriors.shape[1]
+    return Placement(contingency(group, placed, (K, K)), int((group != placed).sum()))
+
+
+def _own(posteriors: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The posterior of each row's group (n)."""
+    return np.take_along_axis(posteriors, group[:, None], axis=1)[:, 0]
+
+
+def points(
+    coordinates: np.ndarray, posteriors: np.ndarray, tails: np.ndarray, ids, known, group: np.ndarray, given: bool
+) -> Points:
+    """The rows to draw and to list. `posteriors` n x K; `tails`, `ids`, `known` and `group` n.
+
+    `known` are class names (None where missing), or None; `given` says that the groups were given.
 
     Up to 10,000 rows are all listed. Of more, those that are drawn are, and then those outside all groups and the least
     certain.
     """
     n, K = posteriors.shape
-    group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
+    largest = _own(posteriors, group)
     shown = coordinates[:, :MAX_AXES]
     drawn = stratified(group, K, max(_FEWEST, min(_POINTS, _NUMBERS // max(shown.shape[1], 1))))
     others = np.setdiff1d(np.arange(n), drawn, assume_unique=True)
@@ -142,7 +169,7 @@ def points(coordinates: np.ndarray, posteriors: np.ndarray, tails: np.ndarray, i
         order = np.lexsort((largest[others], ~outside(tails[others])))
         others = np.sort(others[order][: MAX_LISTED - len(drawn)])
     rows = np.concatenate([drawn, others])
-    second, second_posterior = _runner_up(posteriors[rows])
+    second, second_posterior = _runner_up(posteriors[rows], group[rows])
     return Points(
         rows=rows,
         ids=[clean(ids[i]) for i in rows],
@@ -154,21 +181,27 @@ def points(coordinates: np.ndarray, posteriors: np.ndarray, tails: np.ndarray, i
         coordinates=shown[drawn],
         tails=tails[rows],
         total=n,
+        placed=posteriors[rows].argmax(axis=1) if given else None,
     )
 
 
-def _runner_up(posteriors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(group, posterior) of the second most probable group; group -1 if there is only one."""
+def _runner_up(posteriors: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(group, posterior) of the most probable other group than `group` (n); group -1 if there is only one."""
     if posteriors.shape[1] == 1:
         return np.full(len(posteriors), -1), np.zeros(len(posteriors))
-    second = np.argsort(posteriors, axis=1, kind="stable")[:, -2]
+    others = posteriors.copy()
+    np.put_along_axis(others, group[:, None], -1.0, axis=1)
+    second = others.argmax(axis=1)
     return second, np.take_along_axis(posteriors, second[:, None], axis=1)[:, 0]
 
 
-def groups(posteriors: np.ndarray, weights: np.ndarray) -> Groups:
-    """Sizes and certainty of the groups, from posteriors (n x K) and the fitted proportions (K)."""
-    K = posteriors.shape[1]
-    group, largest = posteriors.argmax(axis=1), posteriors.max(axis=1)
+def groups(posteriors: np.ndarray, weights: np.ndarray, group: np.ndarray | None = None) -> Groups:
+    """Sizes and certainty of the groups, from posteriors (n x K), the fitted proportions (K) and the rows' groups (n).
+
+    The groups are the most probable ones by default, as in `doubts`.
+    """
+    group = posteriors.argmax(axis=1) if group is None else group
+    K, largest = posteriors.shape[1], _own(posteriors, group)
     counts = np.bincount(group, minlength=K)
     sums = np.bincount(group, weights=largest, minlength=K)
     doubtful = np.bincount(group, weights=largest < DOUBT, minlength=K).astype(int)
@@ -176,17 +209,18 @@ def groups(posteriors: np.ndarray, weights: np.ndarray) -> Groups:
     return Groups(counts, np.asarray(weights, float), confidence, doubtful)
 
 
-def doubts(posteriors: np.ndarray, ids, known) -> tuple[list[Doubt], int]:
-    """At most 200 rows whose largest posterior (of n x K) is below 0.9, least certain first; and how many there are."""
-    largest = posteriors.max(axis=1)
+def doubts(posteriors: np.ndarray, ids, known, group: np.ndarray | None = None) -> tuple[list[Doubt], int]:
+    """At most 200 rows whose group has a posterior (of n x K) below 0.9, least certain first; and how many there are."""
+    group = posteriors.argmax(axis=1) if group is None else group
+    largest = _own(posteriors, group)
     rows = np.flatnonzero(largest < DOUBT)
     listed = rows[np.argsort(largest[rows], kind="stable")][:MAX_DOUBTS]
-    second, second_posterior = _runner_up(posteriors[listed])
+    second, second_posterior = _runner_up(posteriors[listed], group[listed])
     found = [
         Doubt(
             row=int(i),
             id=clean(ids[i]),
-            group=int(posteriors[i].argmax()),
+            group=int(group[i]),
             posterior=float(largest[i]),
             second=int(second[a]),
             second_posterior=float(second_posterior[a]),

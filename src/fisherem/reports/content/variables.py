@@ -28,7 +28,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 @dataclass
 class Variable:
     """A selected variable: its number in the table (from 0), loadings (d), their length, means (K), and the quantiles
-    of its values in each group (K x 5, NaN for a group without rows); no quantiles if it has no picture."""
+    of its values in each group (K x 5, NaN for a group without rows); no quantiles if it has no picture. `group_names` are K."""
 
     index: int
     name: str
@@ -36,6 +36,7 @@ class Variable:
     size: float
     mean: np.ndarray
     quantiles: np.ndarray | None
+    group_names: list[str]
 
 
 @dataclass
@@ -56,8 +57,8 @@ class Profile:
         return int((~self.selected).sum())
 
 
-def variables(model, X: TableRows, group: np.ndarray, names: list[str]) -> list[Variable]:
-    """The selected variables of a fit to X (n x p) with the groups (n), largest loadings first.
+def variables(model, X: TableRows, group: np.ndarray, names: list[str], called: list[str]) -> list[Variable]:
+    """The selected variables of a fit to X (n x p) with the groups (n, `called` K names), largest loadings first.
 
     At most 100 are listed, and the first 24 (fewer with more than 20 groups) have quantiles.
     """
@@ -67,7 +68,7 @@ def variables(model, X: TableRows, group: np.ndarray, names: list[str]) -> list[
     members = [np.flatnonzero(group == k) for k in range(len(model.weights_))]
     drawn = max(_FEWEST_BOXES, min(MAX_BOXES, _GROUP_BOXES // len(members)))
     found = [
-        Variable(int(j), names[j], model.loadings_[j], float(sizes[j]), model.group_means_[:, j], quantiles=None)
+        Variable(int(j), names[j], model.loadings_[j], float(sizes[j]), model.group_means_[:, j], None, called)
         for j in chosen
     ]
     for variable, column in zip(found[:drawn], X.columns([int(j) for j in chosen[:drawn]]), strict=True):

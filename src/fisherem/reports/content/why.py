@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...estimators.naming import names_of_groups
 from ...tables.rows_by_group import TableRows
 
 __all__ = ["Change", "Why", "why"]
@@ -48,17 +49,23 @@ class Why:
         return bool(self.pairs[:, 2].any())
 
 
-def why(model, table: TableRows, rows: np.ndarray, names: list[str]) -> Why | None:
-    """For the listed rows (their numbers in the table) of a page; None for a single group."""
+def why(
+    model, table: TableRows, rows: np.ndarray, names: list[str], groups: np.ndarray, called: list[str]
+) -> Why | None:
+    """For the listed rows of a page (their numbers in the table, and their groups); None for a single group.
+
+    `names` are those of the variables, `called` those of the groups.
+    """
     if len(model.weights_) == 1:
         return None
     p = table.shape[1]
     rows = rows[: max(1, _CELLS // p)]
+    own = names_of_groups(model)
     held = table.at(rows)
     whole = np.flatnonzero(~np.isnan(held).any(axis=1))
     if not len(whole):
         return None
-    found = model.contributions(table.framed(held[whole]))
+    found = model.contributions(table.framed(held[whole]), groups[: len(rows)][whole])
     m = min(p, max(_LEAST_BARS, min(_MOST_BARS, _NUMBERS // len(rows))))
     largest = np.argsort(-np.abs(found.values).mean(axis=0), kind="stable")[:m]
     largest = largest[np.abs(found.values[:, largest]).max(axis=0) > 0]
@@ -71,6 +78,6 @@ def why(model, table: TableRows, rows: np.ndarray, names: list[str]) -> Why | No
     places = {name: j for j, name in enumerate(found.names)}
     for i, one in zip(whole, found.changes.itertuples(), strict=True):
         if one.variable:
-            changes[i] = Change(places[one.variable], one.value, one.becomes, one.to)
+            changes[i] = Change(places[one.variable], one.value, one.becomes, called[own.index(one.to)])
     shown = [names[j] for j in largest]
     return Why(largest, shown, values, others, baseline, changes, pairs, names)

@@ -22,8 +22,9 @@ def consensus_scale() -> list[str]:
     return colour_scale("Blues", _LEVELS)
 
 
-def consensus_figure(consensus: np.ndarray, groups: np.ndarray) -> str:
-    """The matrix (m x m) with the groups of its rows (m) above it and beside it."""
+def consensus_figure(consensus: np.ndarray, groups: np.ndarray, names: list[str] | None = None) -> str:
+    """The matrix (m x m) with the groups of its rows (m) above it and beside it; K `names` of groups."""
+    called = [group_name(k) for k in range(int(groups.max()) + 1)] if names is None else names
     m = len(groups)
     levels = np.rint(consensus * (_LEVELS - 1)).astype(np.uint8)
     picture = element(
@@ -39,18 +40,18 @@ def consensus_figure(consensus: np.ndarray, groups: np.ndarray) -> str:
         strips += element("rect", x=0, y=start, width=_STRIP - 2, height=length, rx=2, class_="strip")
         if end - start > _ROOM:
             strips += mark(middle, _STRIP / 2 - 1, k) + mark(_STRIP / 2 - 1, middle, k)
-        parts.append(element("g", element("title", group_name(k)) + strips, class_=f"g{svg.colour(k)}"))
+        parts.append(element("g", element("title", svg.escape(called[k])) + strips, class_=f"g{svg.colour(k)}"))
     alt = (
         f"Consensus matrix of {m} rows, ordered by group: the share of fits to halves that put two rows together. "
-        f"{_in_words(consensus, groups)}"
+        f"{_in_words(consensus, groups, called)}"
     )
     size = _STRIP + _SIZE
     return svg.figure(size, size, "".join(parts), alt)
 
 
-def _in_words(consensus: np.ndarray, groups: np.ndarray) -> str:
+def _in_words(consensus: np.ndarray, groups: np.ndarray, called: list[str]) -> str:
     """The mean share inside each group."""
     shares = [
-        f"{group_name(k)} {consensus[np.ix_(groups == k, groups == k)].mean():.0%}" for k in np.unique(groups).tolist()
+        f"{called[k]} {consensus[np.ix_(groups == k, groups == k)].mean():.0%}" for k in np.unique(groups).tolist()
     ]
     return f"Inside the groups: {', '.join(shares)}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._utils.wording import count, group_name, listed
+from ..._utils.wording import count, listed
 from ..text import integer, number
 from ..words.group_words import Effect, GroupWords
 from .table_content import Content
@@ -61,12 +61,18 @@ def _sentences(c: Content) -> Iterator[str]:
     if c.stability and c.stability.back:
         share, seen = number(100 * c.stability.back.mean, 0), number(100 * c.stability.fraction, 0)
         yield f"When the model is refitted to {seen}% of the rows, a row is assigned to its group {share}% of the time."
-    if c.agreement and not c.given and c.agreement.n_scored:
+    if c.agreement and c.agreement.n_scored:
         share = number(100 * c.agreement.accuracy, 0)
         yield f"The groups agree with the known classes for {share}% of the rows."
-    if c.agreement and c.given:
-        share = number(100 * c.agreement.accuracy, 0)
-        yield f"These variables alone assign {share}% of the rows to their given group."
+    if c.placement and c.placement.n_elsewhere:
+        share = number(100 * c.placement.n_elsewhere / c.n, 1)
+        these = "The selected variables" if c.n_selected < c.p else "The variables"
+        yield (
+            f"The page describes the rows in the groups that they were given in. {these} alone would place "
+            f"{integer(c.placement.n_elsewhere)} of {integer(c.n)} rows ({share}%) in another group."
+        )
+    elif c.placement:
+        yield "The selected variables alone place every row in its given group."
 
 
 # -- limitations: each function yields the sentences that apply ------------------------------------------------------
@@ -121,11 +127,11 @@ def _of_small_groups(c: Content) -> Iterator[str]:
     small = [k for k, rows in enumerate(c.groups.counts) if 0 < rows < _FEW_ROWS]
     said = c.verdict is not None and any("smallest group" in text for text in c.verdict.cautions)
     if small and not said:
-        who = listed([group_name(k) for k in small], quoted=False)
+        who = listed([c.names[k] for k in small], quoted=False)
         has, their = ("has", "its") if len(small) == 1 else ("have", "their")
-        yield f"{who[0].upper()}{who[1:]} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
+        yield f"{who[0].upper() + who[1:] if not c.named else who} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
     for k in np.flatnonzero(c.groups.counts == 0):
-        yield f"No row is in {group_name(int(k))}."
+        yield f"No row is in {c.names[int(k)]}."
 
 
 def _of_the_stability(c: Content) -> Iterator[str]:
@@ -154,7 +160,7 @@ def _of_missing_cells(c: Content) -> Iterator[str]:
 
 
 def _of_the_rows(c: Content) -> Iterator[str]:
-    if c.n_fitted != c.n:
+    if c.n_fitted != c.n and not c.given:
         yield f"The page shows {integer(c.n)} rows; the model was fitted to {integer(c.n_fitted)} rows."
 
 

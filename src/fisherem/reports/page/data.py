@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._utils.wording import group_name
-from ..content.heat import HALF, RANGE
+from ..._utils.wording import count
+from ..content.heat import HALF, RANGE, HeatMap
 from ..content.why import Why
 from ..figures import svg
 from .table_content import Content
 
-__all__ = ["page_data"]
+__all__ = ["caveat", "page_data"]
 
 
 def page_data(content: Content) -> dict:
@@ -39,13 +39,16 @@ def page_data(content: Content) -> dict:
             {"name": v.name, "variable": v.index, "loadings": np.round(v.loadings[: content.n_axes_shown], 4).tolist()}
             for v in content.variables
         ],
+        "axisNames": content.axis_names,
         "names": _names(content),
+        "caveat": caveat(content),
     }
     if content.heat is not None:
-        heat = content.heat
-        levels = ["".join(map(chr, ord("A") + line.astype(int))) for line in heat.levels]
-        places = heat.places.tolist()
-        data["heat"] = {"places": places, "variables": heat.indices, "levels": levels, "unit": RANGE / HALF}
+        data["heat"] = _heat(content.heat)
+    if content.heat_all is not None:
+        data["heatAll"] = _heat(content.heat_all)
+    if points.placed is not None:
+        data["placed"] = points.placed.tolist()
     if content.why is not None:
         data["why"] = _why(content.why)
     if content.stability is not None and content.stability.back is not None:
@@ -53,6 +56,26 @@ def page_data(content: Content) -> dict:
     if points.classes is not None:
         data["classes"] = points.classes
     return data
+
+
+def _heat(heat: HeatMap) -> dict:
+    levels = ["".join(map(chr, ord("A") + line.astype(int))) for line in heat.levels]
+    tracks = [{"name": track.name, "texts": track.texts} for track in heat.tracks]
+    return {
+        "places": heat.places.tolist(), "variables": heat.indices, "levels": levels, "unit": RANGE / HALF,
+        "tracks": tracks,
+    }  # fmt: skip
+
+
+def caveat(content: Content) -> str:
+    """What a picture that is taken from the page should say: the rows, and whether the groups were checked."""
+    size = f"{content.n:,} rows in {count(content.K, 'group')}"
+    if content.given:
+        return f"{size} that were given, not found"
+    if content.stability and content.stability.back:
+        share, refits = content.stability.back.mean, count(content.stability.n_refits, "refit")
+        return f"{size}; on other rows, a row is found in its group again in {share:.0%} of {refits}"
+    return f"{size}; not checked on other rows"
 
 
 def _why(why: Why) -> dict:
@@ -90,7 +113,8 @@ def _beyond(value: float, becomes: float) -> str:
 
 def _group(content: Content, k: int) -> dict:
     return {
-        "name": group_name(k),
+        "name": content.names[k],
+        "own": content.named,
         "count": int(content.groups.counts[k]),
         "colour": svg.colour(k),
         "shape": svg.shape(k),
@@ -104,6 +128,12 @@ def _names(content: Content) -> dict[int, str]:
     names |= dict(zip(content.profile.indices.tolist(), content.profile.names, strict=True))
     names |= {e.index: e.name for w in content.words for e in [*w.high, *w.low]}
     names |= {r.index: r.name for r in content.roles.rows} if content.roles else {}
+    for heat in (content.heat, content.heat_all):
+        names |= {} if heat is None else dict(zip(heat.indices, heat.names, strict=True))
+    if content.markers is not None:
+        names |= {r.index: r.name for r in content.markers.rows}
+        dots = content.markers.dots
+        names |= {} if dots is None else dict(zip(dots.indices, dots.names, strict=True))
     return names | ({r.index: r.name for r in content.stability.rows} if content.stability else {})
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from ...estimators import FactorMixture
+from ...estimators.naming import names_of_groups
 from ...model.criteria import CRITERIA
 from ...model.factors import STRUCTURES
 from ...search.model_search import ModelSearch
@@ -27,12 +30,14 @@ def _fitted(model) -> Any:
     return getattr(model, "best_estimator_", None) if isinstance(model, ModelSearch) else model
 
 
-def as_given_groups(model, X) -> tuple[Any, list[str]]:
-    """(a model with the discriminative plane of these groups, notes on the fit) for rows X (n x p, or a path)."""
+def as_given_groups(model, X) -> tuple[Any, np.ndarray, list[str], list[str]]:
+    """(a model with the discriminative plane of these groups, the group of each row, K names, notes on the fit)."""
     fitted = _fitted(model)
     explaining = import_module("fisherem.explaining")  # imported late: it depends on this package
-    seen = explaining.explain(X, fitted.predict(X)).model
-    return seen, _notes(model, fitted)
+    groups = np.asarray(fitted.predict(X))
+    found = explaining.explain(X, groups)
+    names = names_of_groups(fitted)  # groups without rows are not among those that are explained
+    return found.model, found.labels, [names[k] for k in np.unique(groups)], _notes(model, fitted)
 
 
 def _notes(model, fitted: FactorMixture) -> list[str]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
+from ...estimators.naming import names_of_groups
 from ...estimators.pipelines import on_its_rows, steps_in_words
 from ...policy.thresholds import THRESHOLDS
 from .. import figures
 from ..content import rows
 from ..figures import svg
 from ..text import embedded
+from ..words.facts import GIVEN_GROUPS
 from ..words.group_words import LEAST_EFFECT
 from .conclusion import conclude
 from .data import page_data
@@ -17,13 +22,16 @@ from .document import asset, scripts, template, write_page
 from .factor_page import as_given_groups, is_factor_mixture
 from .table_content import Content, build
 
-__all__ = ["render", "report"]
+__all__ = ["page_of", "render", "report"]
 
 # In execution order: each script may use definitions of the previous ones.
 _SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "why.js", "saving.js")
 
 
-def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Path:
+def report(
+    model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None, group_names=None,
+    significance=None, annotate=None,
+) -> Path:  # fmt: skip
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
     The page needs no network. Groups are counted from 1 on it. At most 4,000 points are drawn, a sample of every group,
@@ -50,6 +58,12 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
         each variable are found again. Useful if the posteriors are not informative (more variables than rows).
     notes : sequence of str, optional
         What was done to the data before the fit, such as "columns were standardised".
+    group_names : sequence of K, optional
+        What the groups are called; by default as in `name_groups`, else "group 1" (``labels_ == 0``), "group 2", ...
+    significance : DataFrame, optional
+        The result of `fisherem.significance` for these rows: the page then has p- and q-values of the variables.
+    annotate : DataFrame, optional
+        What else is known of the rows (n): a line above the heat map per column. Rows are matched by the index.
 
     Returns
     -------
@@ -60,15 +74,44 @@ def report(model, X=None, path=None, *, ids=None, labels=None, title=None, stabi
         raise TypeError("report needs a path to write to: report(model, X, path), or report(segmentation, path=path)")
     if hasattr(model, "mean_spectra"):
         return model.report(path, title=title)
+    if hasattr(model, "placed_elsewhere"):  # an Explanation
+        given = {"group_names": group_names, "significance": significance, "annotate": annotate}
+        return model.report(X, path, ids=ids, title=title, notes=notes or (), **given)
     steps = steps_in_words(model)
     if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
         model, X = on_its_rows(model, X)
         notes = [*steps, *([notes] if isinstance(notes, str) else notes or [])]
+    notes = [notes] if isinstance(notes, str) else list(notes or [])
+    given = None
     if is_factor_mixture(model):
-        model, fitted = as_given_groups(model, X)
-        notes = [*fitted, *([notes] if isinstance(notes, str) else notes or [])]
-    content = build(model, X, ids=ids, labels=labels, title=title, stability=stability, notes=notes)
-    return write_page(Path(path), render(content))
+        factors = model
+        model, given, own, fitted = as_given_groups(factors, X)
+        group_names, notes = own if group_names is None else group_names, [*fitted, *notes]
+    elif str(getattr(model, "stop_reason_", "")) == GIVEN_GROUPS:
+        given, said = as_labelled(model, labels)
+        notes = [*notes, said]
+    return page_of(
+        model, X, path, ids=ids, labels=labels, title=title, stability=stability, notes=notes, given=given,
+        group_names=group_names, significance=significance, annotate=annotate,
+    )  # fmt: skip
+
+
+def page_of(model, X, path, **about) -> Path:
+    """Write the page of a fitted estimator or search and the rows X, with the keywords of `build`."""
+    return write_page(Path(path), render(build(model, X, **about)))
+
+
+def as_labelled(model, labels) -> tuple[np.ndarray | None, str]:
+    """(the groups of the rows by the names of the model's groups, or None; a note) for a model of given groups.
+
+    If every label is the name of a group, or missing, the rows are described as labelled.
+    """
+    names = names_of_groups(model)
+    if labels is not None:
+        texts = ["" if gone else str(one) for one, gone in zip(labels, pd.isna(pd.Series(list(labels))), strict=True)]
+        if {text for text in texts if text} <= set(names) and any(texts):
+            return np.array([names.index(text) if text else -1 for text in texts]), "the groups were given"
+    return None, "the groups of the model were given; rows are where the selected variables place them"
 
 
 def render(content: Content) -> str:

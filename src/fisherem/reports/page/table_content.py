@@ -8,19 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.wording import group_names_of
 from ...estimators import SparseFisherEM
+from ...estimators.marking import check_certainty, placed_markers, roles_of
+from ...estimators.naming import axis_names
 from ...estimators.outlying import outside
+from ...tables.rows_by_group import Moments, TableRows, table_rows
 from ..content import inputs, rows
 from ..content.criteria import CriterionRow, criteria, headline
-from ..content.heat import HeatMap, heat_map
-from ...tables.rows_by_group import table_rows
-from ..content.roles import Roles, roles_of
+from ..content.heat import MAX_ALL, MAX_VARIABLES, HeatMap, heat_map
+from ..content.markers import Markers, markers_of
+from ..content.roles import Roles
+from ..content.roles import roles_of as roles_part
 from ..content.stability import StabilityTable, stability_of
+from ..content.tracks import annotation
 from ..content.variables import Profile, Variable, profile, variables
 from ..content.why import Why, why
 from ..text import clean
 from ..words.certainty import Certainty, certainty
-from ..words.facts import GIVEN_GROUPS, facts, made_by_selected
+from ..words.facts import facts, made_by_selected
 from ..words.group_words import GroupWords, group_words
 from ..words.how_chosen import Search, search_of
 from ..words.how_many import VerdictPart, joins_of, verdict_of
@@ -36,10 +42,11 @@ class Content:
     Groups are counted from 0 here, as in the arrays of the model; the templates count from 1. `headline` is the
     criterion at the top of the page; `centres` (K x a) and `covariances` (K x a x a) are those of the groups on the `a`
     axes that are shown. `made_by_selected` says whether the groups depend on the selected variables alone, `given`
-    whether the groups were given rather than found, and `value` is the gain over one group, None for a fit
-    that does not know it.
+    whether the groups were given rather than found (then the rows are in these groups, and `placement` says where the
+    selected variables would place them), and `value` is the gain over one group, None for a fit that does not know it.
     `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, `n_missing`
-    the number of cells that are missing and `n_outside` the number of rows outside all groups.
+    the number of cells that are missing and `n_outside` the number of rows outside all groups. `names` (K) are what the
+    groups are called, and `axis_names` what the axes that are shown are made of.
     """
 
     title: str
@@ -66,6 +73,8 @@ class Content:
     covariances: np.ndarray
     variables: list[Variable]
     heat: HeatMap | None
+    heat_all: HeatMap | None
+    markers: Markers | None
     profile: Profile
     doubts: list[rows.Doubt]
     n_doubts: int
@@ -73,6 +82,10 @@ class Content:
     why: Why | None
     certainty: Certainty
     agreement: rows.Agreement | None
+    placement: rows.Placement | None
+    names: list[str]
+    named: bool
+    axis_names: list[str]
     search: Search | None
     verdict: VerdictPart | None
     joins: list[str]
@@ -94,23 +107,40 @@ def page_date() -> str:
     return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z").strip()
 
 
-def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=None) -> Content:
-    """The content of the page of a fitted FisherEM, SparseFisherEM or ModelSearch and the rows X (n x p, or a path)."""
+def build(
+    model, X, *, ids=None, labels=None, title=None, stability=None, notes=None, given=None, group_names=None,
+    significance=None, annotate=None,
+) -> Content:  # fmt: skip
+    """The content of the page of a fitted FisherEM, SparseFisherEM or ModelSearch and the rows X (n x p, or a path).
+
+    `given` (n) are the groups that the rows were given in, from 0; rows with -1 are left out.
+    """
     search, fitted = inputs.fitted_model(model)
     table = table_rows(fitted, X)
-    n, p = table.shape
-    names = inputs.column_names(fitted, X, table)
+    p = table.shape[1]
+    names, called = inputs.column_names(fitted, X, table), inputs.group_names(fitted, group_names)
+    check_certainty(inputs.raw_names(fitted, X, table), None, significance)
     K, d = fitted.latent_means_.shape
     posteriors = np.asarray(fitted.predict_proba(table.given))
-    group = posteriors.argmax(axis=1)
-    listed = variables(fitted, table, group, names)
-    moments = table.moments(group, K)
-    coordinates = np.asarray(fitted.transform(table.given)) if d else np.zeros((n, 0))
-    names_of_rows, known = inputs.row_ids(ids, X, n), inputs.known_classes(labels, n)
-    support = np.asarray(fitted.support_)
-    sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
+    coordinates = np.asarray(fitted.transform(table.given)) if d else np.zeros((len(posteriors), 0))
     tails = np.asarray(fitted.outlyingness(table.given))
-    by_row = _by_row(posteriors, coordinates, tails, names_of_rows, known)
+    names_of_rows, known = inputs.row_ids(ids, X, len(posteriors)), inputs.known_classes(labels, len(posteriors))
+    frame = annotation(annotate, X, len(posteriors))
+    group, lines = posteriors.argmax(axis=1), inputs.note_list(notes)
+    if given is not None:
+        kept = np.flatnonzero(given >= 0)
+        left_out = len(given) - len(kept)
+        table, group, known = table.among(kept), given[kept], None
+        posteriors, coordinates, tails = posteriors[kept], coordinates[kept], tails[kept]
+        names_of_rows = [names_of_rows[i] for i in kept]
+        frame = None if frame is None else frame.iloc[kept]
+        lines += [f"{left_out:,} rows without a group are left out"] if left_out else []
+    n, support = table.shape[0], np.asarray(fitted.support_)
+    moments = table.moments(group, K)
+    listed = variables(fitted, table, group, names, called)
+    sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
+    by_row = _by_row(posteriors, coordinates, tails, names_of_rows, known, group, given is not None)
+    many = K > 1
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
         created=page_date(),
@@ -119,20 +149,51 @@ def build(model, X, *, ids=None, labels=None, title=None, stability=None, notes=
         K=K,
         d=d,
         n_missing=moments.n_missing,
-        notes=inputs.note_list(notes),
+        notes=lines,
         **_of_the_fit(fitted, search, n, p),
-        **_subspace(fitted, coordinates.shape[1]),
+        **_subspace(fitted, coordinates.shape[1], names),
         **by_row,
-        why=why(fitted, table, by_row["points"].rows, names),
+        given=given is not None,
+        names=called,
+        named=called != group_names_of(None, K),
+        why=why(fitted, table, by_row["points"].rows, names, by_row["points"].groups, called),
         certainty=sure,
-        groups=rows.groups(posteriors, fitted.weights_),
-        words=group_words(fitted, moments, names) if K > 1 else [],
+        groups=rows.groups(posteriors, fitted.weights_, group),
+        words=group_words(fitted, moments, names) if many else [],
         variables=listed,
-        heat=heat_map(table, moments, by_row["points"], listed, int(support.sum())) if K > 1 else None,
+        **_maps(table, moments, by_row["points"], listed, support, names, called, frame),
+        markers=_markers(fitted, table, group, moments, X, names, called, stability, significance) if many else None,
         profile=profile(fitted, moments, names),
-        joins=[] if sure.saturated else joins_of(posteriors),
+        joins=[] if sure.saturated else joins_of(posteriors, called),
         stability=None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known),
     )
+
+
+def _maps(
+    table: TableRows, moments: Moments, points: rows.Points, listed: list[Variable], support: np.ndarray,
+    names: list[str], called: list[str], frame,
+) -> dict[str, HeatMap | None]:  # fmt: skip
+    """The heat map of the selected variables, and that of all where some are not selected."""
+    if len(called) == 1:
+        return {"heat": None, "heat_all": None}
+    n_selected = int(support.sum())
+    chosen = [v.index for v in listed[:MAX_VARIABLES]]
+    heat = heat_map(table, moments, points, chosen, names, called, n_variables=n_selected, annotate=frame)
+    if n_selected == len(support):
+        return {"heat": heat, "heat_all": None}
+    strongest = np.argsort(-moments.between, kind="stable")[:MAX_ALL].tolist()
+    tree = None if heat is None else heat.tree
+    everything = heat_map(
+        table, moments, points, strongest, names, called, n_variables=len(support), annotate=frame, tree=tree
+    )
+    return {"heat": heat, "heat_all": everything}
+
+
+def _markers(fitted, table, group, moments, X, names, called, stability, significance) -> Markers | None:
+    found = placed_markers(
+        table, group, moments, inputs.raw_names(fitted, X, table), called, roles_of(fitted), stability, significance
+    )
+    return markers_of(*found, names, called)
 
 
 def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
@@ -150,27 +211,33 @@ def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
         "headline": headline(fitted, None if search is None else search.criterion_),
         "search": None if search is None else search_of(search),
         "verdict": None if search is None else verdict_of(search),
-        "roles": roles_of(fitted),
+        "roles": roles_part(fitted),
         "made_by_selected": made_by_selected(fitted),
-        "given": str(fitted.stop_reason_) == GIVEN_GROUPS,
         "value": None if value is None else float(value),
         "usage": usage(fitted if search is None else search),
     }
 
 
-def _by_row(posteriors: np.ndarray, coordinates: np.ndarray, tails: np.ndarray, ids, known) -> dict[str, Any]:
+def _by_row(
+    posteriors: np.ndarray, coordinates: np.ndarray, tails: np.ndarray, ids, known, group: np.ndarray, given: bool
+) -> dict[str, Any]:
     """The parts that speak of single rows: points, doubts, agreement with known classes."""
-    doubts, n_doubts = rows.doubts(posteriors, ids, known)
+    doubts, n_doubts = rows.doubts(posteriors, ids, known, group)
     return {
-        "points": rows.points(coordinates, posteriors, tails, ids, known),
+        "points": rows.points(coordinates, posteriors, tails, ids, known, group, given),
         "n_outside": int(outside(tails).sum()),
         "doubts": doubts,
         "n_doubts": n_doubts,
         "agreement": None if known is None else rows.agreement(posteriors, known),
+        "placement": rows.placement(group, posteriors) if given else None,
     }
 
 
-def _subspace(fitted, d: int) -> dict[str, Any]:
+def _subspace(fitted, d: int, names: list[str]) -> dict[str, Any]:
     """What the scatter draws beside the points, on the axes that it offers."""
     a = min(d, rows.MAX_AXES)
-    return {"centres": fitted.latent_means_[:, :a], "covariances": fitted.covariances_[:, :a, :a]}
+    return {
+        "centres": fitted.latent_means_[:, :a],
+        "covariances": fitted.covariances_[:, :a, :a],
+        "axis_names": axis_names(fitted, names)[:a],
+    }

@@ -1,9 +1,10 @@
-// The heat map: pointing at a cell says what it is, a click marks its variable and its row; names are buttons.
-(function () {
+// The heat maps: pointing at a cell says what it is, a click marks its variable and its row; names are buttons.
+[["heat", "heat"], ["heat-all", "heatAll"]].forEach(function (map) {
   "use strict";
-  const data = Page.data, heat = data.heat;
+  const [id, key] = map;
+  const data = Page.data, heat = data[key];
   if (!heat) return;
-  const figure = Page.byId("heat"), tip = Page.byId("heat-tip");
+  const figure = Page.byId(id), tip = Page.byId(id + "-tip");
   const FIRST = "A".charCodeAt(0);
   const MIDDLE = 15; // the level of the overall mean
 
@@ -37,6 +38,23 @@
       ]);
     });
     area.addEventListener("pointerleave", () => { tip.hidden = true; });
+
+    // The tracks above the cells: a line per annotation of the rows.
+    const above = svg.querySelector(".trackarea");
+    if (above) {
+      above.addEventListener("pointermove", (event) => {
+        const box = above.getBoundingClientRect(), around = figure.getBoundingClientRect();
+        const column = Math.floor(((event.clientX - box.left) / box.width) * heat.places.length);
+        const track = heat.tracks[Math.floor(((event.clientY - box.top) / box.height) * heat.tracks.length)];
+        if (!track || column < 0 || column >= heat.places.length) return;
+        const row = heat.places[column];
+        Page.showTip(tip, figure, event.clientX - around.left, event.clientY - around.top, [
+          `${track.name}: ${track.texts[column]}`,
+          `${data.ids[row]}, ${data.groups[data.group[row]].name}`,
+        ]);
+      });
+      above.addEventListener("pointerleave", () => { tip.hidden = true; });
+    }
     area.addEventListener("click", (event) => {
       const at = cell(event);
       if (!at) return;
@@ -70,4 +88,29 @@
       marker.setAttribute("height", number("height") + 3);
     });
   });
+
+  // The names of the rows, written when they are asked for: a map that is as wide as the names need, and scrolls.
+  const names = Page.byId("heat-names"), named = figure.querySelector(".named");
+  names.addEventListener("change", () => {
+    figure.querySelector(".plain").hidden = names.checked;
+    named.hidden = !names.checked;
+    const svg = named.querySelector("svg"), area = svg.querySelector(".area");
+    if (!names.checked || svg.querySelector(".rowname")) return;
+    const number = (name) => Number(area.getAttribute(name)), width = number("width") / heat.places.length;
+    const y = number("y") + number("height") + 6;
+    heat.places.forEach((row, column) => {
+      const x = number("x") + (column + 0.5) * width + 4, id = data.ids[row];
+      const text = Page.svg("text", { x: x, y: y, transform: `rotate(90 ${x - 4} ${y})`, class: "rowname", "data-row": row }, svg);
+      text.textContent = id.length > 16 ? id.slice(0, 15) + "…" : id;
+    });
+    Marking.show();
+  });
+});
+
+// One map at a time: of the selected variables or of all.
+(function () {
+  "use strict";
+  const which = Page.byId("heat-which");
+  if (!which) return;
+  which.addEventListener("change", () => ["heat", "heat-all"].forEach((id) => { Page.byId(id).hidden = id !== which.value; }));
 })();

@@ -21,6 +21,7 @@
     },
     tail: { value: (i) => data.tail[i], text: (i) => (data.tail[i] < 0.001 ? "<0.001" : data.tail[i].toFixed(3)) },
     back: { value: (i) => data.reproducibility[i], text: (i) => percent(data.reproducibility[i]) },
+    placed: { value: (i) => data.placed[i], text: (i) => data.groups[data.placed[i]].name },
     known: { value: (i) => data.classes[i], text: (i) => data.classes[i] || "–" },
   };
   const shown = heads.map((button) => button.dataset.key);
@@ -46,7 +47,7 @@
 
   // The mark and the name of group k; a phone leaves out the word.
   function groupIn(cell, k) {
-    const g = data.groups[k], [word, number] = g.name.split(" ");
+    const g = data.groups[k], [word, number] = g.own ? ["", g.name] : g.name.split(" ");
     const svg = Page.svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "key" });
     const kind = `mark g${g.colour}${g.hollow ? " hollow" : ""}`;
     Page.svg("use", { href: "#m" + g.shape, transform: "translate(8,8)", class: kind }, svg);
@@ -72,7 +73,7 @@
         button.textContent = text;
         return;
       }
-      const k = { group: data.group[i], second: text === "–" ? -1 : data.second[i] }[key];
+      const k = { group: data.group[i], second: text === "–" ? -1 : data.second[i], placed: data.placed && data.placed[i] }[key];
       if (k >= 0) groupIn(cell, k);
       else cell.append(text);
       if (["row", "posterior", "tail", "back"].includes(key)) cell.className = "n";

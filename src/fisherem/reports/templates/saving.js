@@ -49,7 +49,8 @@
 
   // A copy that stands alone: with the page's styles as attributes, and the outlines that it refers to inside.
   function alone(svg) {
-    const copy = svg.cloneNode(true), box = svg.getBoundingClientRect();
+    const copy = svg.cloneNode(true), rect = svg.getBoundingClientRect();
+    const box = { width: rect.width, height: rect.height };
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
@@ -68,10 +69,31 @@
     const paper = Page.svg("rect", { x: view[0], y: view[1], width: view[2], height: view[3] });
     paper.setAttribute("fill", getComputedStyle(svg.closest("figure, section, body")).getPropertyValue("--panel"));
     copy.prepend(defs, paper);
+    const extra = caption(copy, view);
+    paper.setAttribute("height", view[3] + extra);
+    copy.setAttribute("viewBox", `${view[0]} ${view[1]} ${view[2]} ${view[3] + extra}`);
+    box.height *= 1 + extra / view[3];
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     copy.setAttribute("width", Math.round(box.width));
     copy.setAttribute("height", Math.round(box.height));
     return { text: new XMLSerializer().serializeToString(copy), width: box.width, height: box.height };
+  }
+
+  // What a picture must say when it leaves the page, in lines below it; returns their height.
+  function caption(copy, view) {
+    if (!Page.data || !Page.data.caveat) return 0;
+    const most = Math.max(20, Math.floor(view[2] / 6)), lines = [""];
+    Page.data.caveat.split(" ").forEach((word) => {
+      const last = lines.length - 1;
+      if (lines[last].length + word.length + 1 > most) lines.push(word);
+      else lines[last] += (lines[last] ? " " : "") + word;
+    });
+    lines.forEach((line, i) => {
+      const node = Page.svg("text", { x: view[0] + 8, y: view[1] + view[3] + 15 + 14 * i }, copy, line);
+      const body = getComputedStyle(document.body);
+      node.setAttribute("style", `font-family:${body.fontFamily};font-size:11px;fill:${body.getPropertyValue("--soft")}`);
+    });
+    return 8 + 14 * lines.length;
   }
 
   function savePng(name, picture) {

@@ -55,6 +55,9 @@
   const halo = el("circle", { class: "halo", r: 8, visibility: "hidden" }, inside);
   const brush = el("rect", { class: "brush", visibility: "hidden" }, svg);
 
+  const axisName = (j) => (state.width < 500 ? "axis " + (j + 1) : data.axisNames[j]); // what it is made of, where there is room
+  const shortened = (name) => (name.length > 6 ? name.slice(0, 5) + "…" : name);
+
   function drawFrame() {
     frame.replaceChildren();
     const right = state.width - MARGIN.right, bottom = state.height - MARGIN.bottom;
@@ -65,7 +68,7 @@
     if (flat) {
       data.groups.forEach((g, k) => {
         if (py(-k) > MARGIN.top && py(-k) < bottom)
-          el("text", { x: MARGIN.left - 6, y: py(-k) + 4, "text-anchor": "end", class: "tick" }, frame, g.name.replace("group ", ""));
+          el("text", { x: MARGIN.left - 6, y: py(-k) + 4, "text-anchor": "end", class: "tick" }, frame, shortened(g.own ? g.name : g.name.replace("group ", "")));
       });
     } else {
       for (const [v, label] of Geometry.ticks(state.view.y0, state.view.y1, 6)) {
@@ -75,8 +78,8 @@
     }
     const middle = (MARGIN.top + bottom) / 2;
     const across = (MARGIN.left + right) / 2;
-    el("text", { x: across, y: state.height - 4, "text-anchor": "middle", class: "axis", id: "label-x" }, frame, "axis " + (state.x + 1));
-    const up = flat ? "group" : "axis " + (state.y + 1);
+    el("text", { x: across, y: state.height - 4, "text-anchor": "middle", class: "axis", id: "label-x" }, frame, axisName(state.x));
+    const up = flat ? "group" : axisName(state.y);
     const turned = { x: 10, y: middle, "text-anchor": "middle", class: "axis", id: "label-y", transform: `rotate(-90 10 ${middle})` };
     el("text", turned, frame, up);
     el("rect", { x: MARGIN.left, y: MARGIN.top, width: right - MARGIN.left, height: bottom - MARGIN.top, class: "frame" }, frame);
@@ -210,6 +213,7 @@
     if (data.second[i] >= 0 && data.secondPosterior[i] >= 0.0005)
       lines.push(`next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
     if (data.reproducibility) lines.push(`found again in ${Math.round(100 * data.reproducibility[i])}% of the refits`);
+    if (data.placed && data.placed[i] !== data.group[i]) lines.push("the selected variables would place it in " + data.groups[data.placed[i]].name);
     if (data.classes && data.classes[i]) lines.push("class: " + data.classes[i]);
     const box = svg.getBoundingClientRect(), around = figure.getBoundingClientRect();
     const k = box.width / state.width;

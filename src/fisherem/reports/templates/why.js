@@ -30,6 +30,7 @@
   // The smallest change that would move the row, and the largest interaction of two variables, in words.
   function move(i) {
     const change = data.why.moves[i];
+    if (data.placed && data.placed[i] !== data.group[i]) return `The selected variables would place it in ${data.groups[data.placed[i]].name}.`;
     if (!change) return "No change of a single selected variable would move it.";
     return `With ${data.why.moved[change[0]]} at ${change[2]} instead of ${change[1]}, it would be in ${change[3]}.`;
   }
@@ -44,7 +45,9 @@
     panel.hidden = Page.byId("marked-why").hidden = i === null;
     if (i === null) return;
     const group = data.groups[data.group[i]].name, next = data.groups[data.second[i]].name;
-    Page.byId("why-title").textContent = `Why row ${data.ids[i]} is in ${group} and not in ${next}`;
+    Page.byId("why-title").textContent = data.placed
+      ? `What speaks for row ${data.ids[i]} being in ${group} and not in ${next}`
+      : `Why row ${data.ids[i]} is in ${group} and not in ${next}`;
     Page.byId("why-pair").textContent = bars ? pair(i) : "";
     Page.byId("why-move").textContent = bars ? move(i) : "";
     Page.byId("why-odds").textContent = bars ? number(bars.reduce((a, b) => a + b, 0)) : "not computed for this row, which has missing cells or is beyond the limit of this page";

@@ -94,6 +94,6 @@ def _rule(row, numbers: list[int]) -> RuleRow:
     )
 
 
-def joins_of(posteriors: np.ndarray) -> list[str]:
-    """Which groups would be merged first, in words; none for one or two groups."""
-    return merge_tree(posteriors).sentences() if posteriors.shape[1] > 2 else []
+def joins_of(posteriors: np.ndarray, names: list[str] | None = None) -> list[str]:
+    """Which groups (K `names`) would be merged first, in words; none for one or two groups."""
+    return merge_tree(posteriors).sentences(names=names) if posteriors.shape[1] > 2 else []
