@@ -18,6 +18,7 @@ _HOME = {
     "Stability": "search.stability",
     "significance": "search.significance",
     "stability": "search.stability",
+    "Subclusters": "search.subclusters",
     "load": "persistence",
     "save": "persistence",
     "report": "reports",
@@ -43,6 +44,7 @@ __all__ = [
     "SparseFisherEM",
     "SparseKMeans",
     "Stability",
+    "Subclusters",
     "compare",
     "datasets",
     "explain",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from .search.select_variables import SelectDiscriminative
     from .search.significance import significance
     from .search.stability import Stability, stability
+    from .search.subclusters import Subclusters
 
 
 def __getattr__(name: str):

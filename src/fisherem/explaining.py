@@ -118,14 +118,22 @@ class Explanation:
         if n != len(self.labels):
             raise ValueError(f"X must be the {len(self.labels):,} rows that were explained; got {n:,}")
 
-    def table(self, ids=None) -> pd.DataFrame:
-        """A row per row: id, group (as given; empty if it was left out), placed and posterior.
+    def table(self, X, ids=None) -> pd.DataFrame:
+        """A row per row of X: id, group, placed, posterior and tail_probability; X are the rows that were explained.
 
-        `placed` is where the selected variables would place the row, and `posterior` the probability of this group.
+        group is the label as it was given (empty for a row that was left out), placed where the selected variables
+        would place the row, posterior the probability of that group, and tail_probability that of `outlyingness`.
         """
+        posteriors = np.asarray(self.model.predict_proba(X))
+        self._check_rows(len(posteriors))
         given = np.append(self.values.astype(object), None)[self.labels]
-        ids = range(1, len(given) + 1) if ids is None else ids
-        return pd.DataFrame({"id": ids, "group": given, "placed": self.values[self.placed]})
+        return pd.DataFrame({
+            "id": range(1, len(given) + 1) if ids is None else ids,
+            "group": given,
+            "placed": self.values[posteriors.argmax(axis=1)],
+            "posterior": posteriors.max(axis=1),
+            "tail_probability": np.asarray(self.model.outlyingness(X)),
+        })  # fmt: skip
 
     def summary(self) -> Summary:
         """The groups, the variables that suffice, and how many rows these would place elsewhere."""

@@ -1,6 +1,7 @@
 """What the page says in words: the groups, the conclusion at the top, its caveats."""
 
 import copy
+import re
 from dataclasses import replace
 
 import numpy as np

@@ -15,7 +15,7 @@ import click
 
 __all__ = [
     "GROUPS", "SHARE", "Model", "NameList", "NamesOption", "Parsed", "Registered", "TableCommand", "names_at",
-    "or_auto", "whole",
+    "names_list", "or_auto", "whole",
 ]  # fmt: skip
 
 
@@ -115,6 +115,14 @@ class Parsed(click.ParamType):
             return self.parse(value) if isinstance(value, str) else value
         except ValueError:
             return self.fail(f"{value!r} is not {self.expected}", param, ctx)
+
+
+def names_list(text: str) -> list[str]:
+    """Convert "a, b" to ["a", "b"]."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError
+    return names
 
 
 def or_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -16,6 +16,7 @@ from .explaining import explain
 from .fitting import fit, search
 from .images import segment
 from .reproduce import reproduce
+from .subclustering import subcluster
 from .using import predict, report, significance
 
 __all__ = ["main"]
@@ -60,7 +61,9 @@ def completion(shell):
     click.echo(make(main, {}, "fisherem", "_FISHEREM_COMPLETE").source())
 
 
-for _command in (fit, search, explain, predict, report, significance, compare, segment, reproduce, demo, completion):
+for _command in (
+    fit, search, explain, predict, report, significance, subcluster, compare, segment, reproduce, demo, completion
+):  # fmt: skip
     main.add_command(_command)
 
 

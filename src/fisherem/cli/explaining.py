@@ -23,7 +23,7 @@ _MOST = 12
 @table_options
 @memory_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-              help="Folder for roles.csv, model.skops and report.html.")  # fmt: skip
+              help="Folder for the tables, model.skops and report.html.")  # fmt: skip
 @force_option
 @json_option
 @quiet_option
@@ -37,18 +37,23 @@ def explain(source, memory, output, force, as_json, quiet):
     from .._utils.spreadsheets import write_csv
     from ..explaining import explain as run
     from ..persistence import save
+    from ..reports.words.summary import variables_table
 
     quiet_warnings()
     if source.label_column is None:
         raise InputError("explain needs --label-column: the column that says which group a row is in")
-    files = ("roles.csv", "model.skops", "report.html")
+    files = ("labels.csv", "variables.csv", "roles.csv", "markers.csv", "model.skops", "report.html")
     check_results(output, files, force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)
     found = run(table.X, table.labels, table.weights)
     with output_folder(output) as new:
+        write_csv(table.annotated(found.table(table.X, table.ids)), new / "labels.csv")
+        write_csv(table.described(variables_table(found.model, table.names)), new / "variables.csv")
         write_csv(found.roles, new / "roles.csv")
+        write_csv(found.markers(table.X), new / "markers.csv")
         save(found.model, new / "model.skops")
-        found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes)
+        shown = table.annotation[list(source.annotate)] if source.annotate else None
+        found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes, annotate=shown)
     record_run(output)
     _show(found, output, as_json, quiet)
 
@@ -60,13 +65,14 @@ def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
     if as_json:
         result = {
             "n_clusters": len(found.classes), "groups": found.classes, "value": found.value,
-            "agreement": found.agreement, "roles": by_role, "folder": str(output),
+            "agreement": found.agreement, "placed_elsewhere": int(found.placed_elsewhere.sum()), "roles": by_role, "folder": str(output),
         }  # fmt: skip
         click.echo(json.dumps(result))
     elif not quiet:
         click.echo(f"{len(found.classes)} groups: {listed(found.classes, _MOST, quoted=False)}")
         for role, variables in sorted(by_role.items(), key=lambda item: item[0] != "selected"):
             click.echo(f"{len(variables)} {role}: {listed(variables, _MOST, quoted=False)}")
-        share = f"{found.agreement:.1%} of the rows"
-        click.echo(f"the selected variables put {share} into their group; C(K, S) = {found.value:.1f}")
+        moved, n = int(found.placed_elsewhere.sum()), int((found.labels >= 0).sum())
+        elsewhere = f"{moved:,} of {n:,} rows ({moved / n:.1%})"
+        click.echo(f"the selected variables would place {elsewhere} in another group; C(K, S) = {found.value:.1f}")
         click.echo(f"report: {output / 'report.html'}")

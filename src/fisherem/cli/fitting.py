@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from .choices import GROUPS, SHARE, Model, NameList, Parsed, Registered, TableCommand, names_at
-from .common import CLUSTER_RANGE, cluster_range, friendly, quiet_warnings
+from .common import CLUSTER_RANGE, InputError, cluster_range, friendly, quiet_warnings
 from .data import estimator_scale, open_data, scaled
 from .folders import check_results
-from .options import DENSE, fit_options, noise_option, table_options, transformation_option
+from .options import DENSE, fit_options, group_names_option, noise_option, table_options, transformation_option
 from .results import finish
 
 __all__ = ["fit", "search"]
@@ -58,15 +58,17 @@ def _estimator(method: str, **parameters):
 @noise_option
 @transformation_option
 @stability_option
+@group_names_option
 @fit_options
 @friendly
-def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refits, scale, method, n_init,
+def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refits, group_names, scale, method, n_init,
         seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
     """Fit one model to the table DATA and write groups, variables, criteria, model file and report.
 
     Without -k the number of groups is chosen first.
     """
     quiet_warnings()
+    _check_names(group_names, clusters)
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
     X, scaler = scaled(table, scale)
@@ -78,9 +80,21 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
         best = found.best_estimator_
     else:
         found = best = estimator.set_params(n_clusters=clusters).fit(X, sample_weight=table.weights)
+        best.name_groups(group_names)
     interrupted = found is not best and found.interrupted_
     sure = _stability(best, table, X, None if interrupted else n_refits, seed, jobs, quiet or as_json)
-    finish(output, found, best, table, X, scaler, as_json, quiet, sure)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate)
+
+
+def _check_names(names: list[str] | None, clusters) -> None:
+    """Fail before the work if the names of groups do not fit their number."""
+    if names is None:
+        return
+    from .._utils.wording import group_names_of
+
+    if clusters == "auto":
+        raise InputError("--group-names needs -k: the names are those of a given number of groups, in their order")
+    group_names_of(names, clusters)
 
 
 def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: bool):
@@ -133,4 +147,4 @@ def search(source, clusters, models, criterion, joint, checkpoint, transformatio
     ).fit(X, sample_weight=table.weights)  # fmt: skip
     best = found.best_estimator_
     sure = _stability(best, table, X, None if found.interrupted_ else n_refits, seed, jobs, quiet or as_json)
-    finish(output, found, best, table, X, scaler, as_json, quiet, sure)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate)

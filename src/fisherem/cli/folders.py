@@ -25,7 +25,7 @@ RECORD = "run.json"
 # Parameters of the commands that are images, which may consist of several files of the same name.
 _IMAGES = ("image", "mask", "truth")
 # Parameters that are places to write to.
-_WRITTEN = ("output", "checkpoint", "contributions")
+_WRITTEN = ("output", "checkpoint", "contributions", "markers")
 # Options that do not affect the results.
 _INCIDENTAL = ("output", "force", "as_json", "quiet", "jobs", "memory")
 

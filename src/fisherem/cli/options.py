@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from .choices import Parsed, Registered, or_auto, whole
+from .choices import Parsed, Registered, names_list, or_auto, whole
 
 __all__ = [
-    "DENSE", "SEED", "Source", "fit_options", "force_option", "json_option", "memory_option",
+    "DENSE", "SEED", "Source", "fit_options", "force_option", "group_names_option", "json_option", "memory_option",
     "noise_option", "quiet_option", "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
@@ -70,6 +70,7 @@ class Source:
     sheet: str | None = None
     samples: Path | None = None
     weight_column: str | None = None
+    annotate: tuple[str, ...] = ()
 
     @property
     def reading(self) -> dict:
@@ -78,7 +79,7 @@ class Source:
             "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
             "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
             "duplicates": self.duplicates, "sheet": self.sheet, "samples": self.samples,
-            "weight_column": self.weight_column,
+            "weight_column": self.weight_column, "annotate": self.annotate,
         }  # fmt: skip
 
 
@@ -116,7 +117,14 @@ _table_options = _all_of((
                  help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
                  "and may be the --label-column and the --weight-column."),
     click.option("--weight-column", metavar="NAME", help="Column with the weights of the rows."),
+    click.option("--annotate", metavar="NAME", multiple=True,
+                 help="Column that describes the rows: not fitted, but shown above the heat map and kept with the groups "
+                 "(may be repeated)."),
 ))  # fmt: skip
+group_names_option = click.option(
+    "--group-names", metavar="NAMES", default=None, type=Parsed("NAMES", names_list, "names separated by commas"),
+    help="Names of the groups, separated by commas, in the order of their numbers.",
+)  # fmt: skip
 
 fit_options = _all_of((
     scale_option,

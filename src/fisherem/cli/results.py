@@ -11,7 +11,7 @@ from .._utils.wording import listed
 from .common import StoppedError
 from .folders import record_run
 
-__all__ = ["finish", "print_summary", "scores_of", "verdict_record"]
+__all__ = ["finish", "print_summary", "scores_of", "sizes_in_words", "verdict_record"]
 
 # Variables that the terminal lists: two or three lines of names.
 _MOST_VARIABLES = 12
@@ -19,14 +19,14 @@ _MOST_VARIABLES = 12
 _MOST_SHAKY = 8
 
 
-def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None) -> None:
+def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None, annotate=()) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
     from ..estimators.outlying import outside
     from ..reports.content.stability import stability_record
     from ..reports.words.summary import summary
     from ..reports.writers import write_all
 
-    write_all(folder, fitted, model, table, X, scaler, stability)
+    write_all(folder, fitted, model, table, X, scaler, stability, annotate)
     record_run(folder)
     result = summary(model, table.names, folder, scores_of(table.labels, model))
     result |= {} if fitted is model else verdict_record(fitted)
@@ -138,6 +138,15 @@ def _how_sure(result: dict) -> list[tuple[str, str]]:
     return lines
 
 
+def sizes_in_words(sizes: list[int], names: list[str]) -> str:
+    """ "3 of sizes 59, 71, 48", or with the names of the groups where these are not their numbers."""
+    from .._utils.wording import group_names_of
+
+    if names == group_names_of(None, len(names)):
+        return f"{len(sizes)} of sizes {', '.join(map(str, sizes))}"
+    return ", ".join(f"{name} with {size}" for name, size in zip(names, sizes, strict=True))
+
+
 def _lines(result: dict) -> list[tuple[str, str]]:
     from rich.markup import escape
 
@@ -148,7 +157,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
     criteria = [f"{c.label} {result[name]:.1f}" for name, c in CRITERIA.items() if result.get(name) is not None]
     ended = "converged" if result["converged"] else f"not converged ({result['stop_reason']})"
     lines = [
-        ("groups", f"{result['n_clusters']} of sizes {', '.join(map(str, result['sizes']))}"),
+        ("groups", sizes_in_words(result["sizes"], result["group_names"])),
         *([("search", "interrupted: the choice is based on the completed fits")] if result["interrupted"] else []),
         ("model", f"{result['model']}, {result['method']}, sparsity {_share(result['sparsity'])}"),
         *([("", result["model_choice"])] if result["model_choice"] else []),

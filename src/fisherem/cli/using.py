@@ -11,7 +11,8 @@ from .choices import TableCommand
 from .common import InputError, StoppedError, friendly, quiet_warnings
 from .data import open_for
 from .folders import check_file
-from .options import SEED, json_option, memory_option, quiet_option, table_options
+from .options import SEED, group_names_option, json_option, memory_option, quiet_option, table_options
+from .results import sizes_in_words
 
 __all__ = ["predict", "report", "significance"]
 
@@ -37,15 +38,17 @@ def _of_a_model(default: str, what: str):
 @click.option("--contributions", type=click.Path(path_type=Path), metavar="FILE",
               help="Also write why each row is in its cluster (CSV): what every variable adds to the log-odds against "
               "the next cluster, and the smallest change that would move the row.")  # fmt: skip
+@group_names_option
 @json_option
 @quiet_option
 @friendly
-def predict(model_file, source, memory, output, noise_label, contributions, as_json, quiet):
+def predict(model_file, source, memory, output, noise_label, contributions, group_names, as_json, quiet):
     """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
     import numpy as np
 
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
+    from ..estimators.naming import names_of_groups
     from ..estimators.outlying import outside, tells_outliers
     from ..persistence import load
     from ..reports.words.summary import contributions_table, labels_table, outside_words
@@ -57,6 +60,7 @@ def predict(model_file, source, memory, output, noise_label, contributions, as_j
             raise InputError(f"--contributions and -o both name {output}: give two files")
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory, from_selected=True)
+    _name(estimator, group_names)
     why = None if contributions is None else _why(estimator, X)
     tells = tells_outliers(estimator)
     if noise_label and not tells:
@@ -80,7 +84,9 @@ def predict(model_file, source, memory, output, noise_label, contributions, as_j
         for note in table.notes:
             if "--missing" in note:
                 click.echo(f"note: {note}", err=True)
-        click.echo(f"{len(labels)} rows in groups of sizes {', '.join(map(str, sizes))}: {output}")
+        called = names_of_groups(estimator) if hasattr(estimator, "group_names_") else None
+        groups = f"groups of sizes {', '.join(map(str, sizes))}" if called is None else sizes_in_words(sizes, called)
+        click.echo(f"{len(labels)} rows in {groups}: {output}")
         if said := outside_words(int(far.sum()), len(labels)):
             click.echo(said)
 
@@ -97,17 +103,63 @@ def _why(estimator, X):
 
 @click.command(cls=TableCommand)
 @_of_a_model("report.html", "File for the page.")
+@group_names_option
+@click.option("--significance", "p_values", type=click.Path(path_type=Path), metavar="FILE",
+              help="What `fisherem significance` has written for these rows (CSV): p- and q-values for the page.")  # fmt: skip
+@click.option("--markers", type=click.Path(path_type=Path), metavar="FILE",
+              help="Also write what marks each group (CSV).")  # fmt: skip
 @friendly
-def report(model_file, source, memory, output):
+def report(model_file, source, memory, output, group_names, p_values, markers):
     """Write the report page of a MODEL file and the table DATA."""
+    from .._utils.atomic import atomic_file
+    from .._utils.spreadsheets import write_csv
     from ..persistence import load
     from ..reports import report as write
 
     check_file(output)
+    if markers is not None:
+        check_file(markers)
+        if markers.resolve() == output.resolve():
+            raise InputError(f"--markers and -o both name {output}: give two files")
+    found = None if p_values is None else _p_values(p_values)
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory)
-    write(estimator, X, output, ids=table.ids, labels=table.labels, notes=table.notes)
+    _name(estimator, group_names)
+    shown = table.annotation[list(source.annotate)] if source.annotate else None
+    about = {"notes": table.notes, "significance": found, "annotate": shown}
+    write(estimator, X, output, ids=table.ids, labels=table.labels, **about)
+    if markers is not None:
+        with atomic_file(markers) as file:
+            write_csv(estimator.markers(X, significance=found), file)
     click.echo(f"report: {output}")
+
+
+def _p_values(path: Path):
+    """The frame in a file of `fisherem significance`."""
+    import pandas as pd
+
+    from .._utils.spreadsheets import unmarked
+
+    try:
+        found = pd.read_csv(path)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a CSV file of fisherem significance ({error})") from None
+    if not {"variable", "p", "q"} <= set(found):
+        raise InputError(f"{path}: not a file of fisherem significance: it lacks the columns variable, p and q")
+    found["variable"] = [unmarked(str(name)) for name in found["variable"]]
+    return found
+
+
+def _name(estimator, names) -> None:
+    """Call the groups of a model by the names of --group-names, if there are any."""
+    if names is None:
+        return
+    if not hasattr(estimator, "name_groups"):
+        raise InputError(
+            f"--group-names needs a Fisher-EM model or a mixture of factor models; the file holds a fitted "
+            f"{type(estimator).__name__}"
+        )
+    estimator.name_groups(names)
 
 
 @click.command(cls=TableCommand)

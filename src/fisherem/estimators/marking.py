@@ -5,6 +5,7 @@ In: rows in groups (n x p). Out: a frame with a row per group and variable.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def check_certainty(variables: list[str], stability, significance) -> None:
 
 
 class Marks:
-    """Mixin of `FittedMixture`: `markers`."""
+    """Mixin of `FittedMixture`: `markers` and `subcluster`."""
 
     def markers(self, X, *, stability=None, significance=None, group_names=None) -> pd.DataFrame:
         """What marks each group: a row per group and variable, sorted by group and inside a group by the effect.
@@ -198,3 +199,27 @@ class Marks:
         return markers_frame(
             rows, labels, variables, names, roles_of(model), stability=stability, significance=significance
         )
+
+    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None):
+        """Split one group: fit again to its rows, with variables chosen anew; its labels are then "2.1", "2.2", ...
+
+        Parameters
+        ----------
+        X : array, frame or path of n rows
+            Usually the rows of the fit. The rows of the group are those that `predict` puts there.
+        group : int or str
+            The number of the group as people read it (group 1 is ``labels_ == 0``), or its name.
+        n_clusters : int or "auto", default="auto"
+            How many groups to look for; "auto" lets `ModelSearch` decide, which may find that there is only one.
+        random_state : int, RandomState or None
+            The seed; by default that of the model.
+        n_jobs : int or None
+            Processes of a search; None means all cores.
+
+        Returns
+        -------
+        Subclusters
+            `labels` (n) are texts, `model` is the fit to the rows of the group; see `fisherem.Subclusters`.
+        """
+        run = import_module("fisherem.search.subclusters").subcluster  # `search` imports this package
+        return run(self, X, group, n_clusters, random_state=random_state, n_jobs=n_jobs)

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import make_pipeline
 
 from .._utils.atomic import output_folder
 from .._utils.register import Register
 from .._utils.spreadsheets import write_csv
+from ..estimators.marking import markers_frame, roles_of
+from ..estimators.naming import names_of_groups
 from ..persistence import save
+from ..tables.rows_by_group import table_rows
 from .page.table import report
 from .words.summary import criteria_table, labels_table, variables_table
 
@@ -34,6 +38,8 @@ class Finished:
     X: Any  # the frame or the table in a file (n x p) that was fitted, scaled if it was
     scaler: Any = None  # the fitted scaler, or None
     stability: Any = None  # the Stability of the fit, or None
+    annotate: tuple[str, ...] = ()  # columns of what is known of the rows that the page shows
+    title: str | None = None  # the heading of the page
 
 
 Writer = Callable[[Finished, Path], Any]
@@ -69,6 +75,16 @@ def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.Dat
     return table
 
 
+@WRITERS.add("markers.csv")
+def _markers(done: Finished, path: Path) -> None:
+    if len(done.model.weights_) > 1:
+        # the means are in the units of the file, also where the rows were scaled before the fit
+        rows, names = table_rows(done.model, done.table.X), list(map(str, done.table.names))
+        labels, called = np.asarray(done.model.predict(done.X)), names_of_groups(done.model)
+        roles = roles_of(done.model)
+        write_csv(markers_frame(rows, labels, names, called, roles, stability=done.stability), path)
+
+
 @WRITERS.add("criteria.csv")
 def _criteria(done: Finished, path: Path) -> None:
     write_csv(criteria_table(done.model), path)
@@ -88,20 +104,27 @@ def _model(done: Finished, path: Path) -> None:
 @WRITERS.add("report.html")
 def _report(done: Finished, path: Path) -> None:
     table = done.table
-    report(done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes, stability=done.stability)
+    report(
+        done.fitted, done.X, path, ids=table.ids, labels=table.labels, notes=table.notes, stability=done.stability,
+        annotate=None if table.annotation is None or not done.annotate else table.annotation[list(done.annotate)],
+        title=done.title,
+    )  # fmt: skip
 
 
 WRITERS.seal()
 
 
-def write_all(folder, fitted, model, table, X, scaler=None, stability=None) -> list[Path]:
+def write_all(
+    folder, fitted, model, table, X, scaler=None, stability=None, annotate=(), title=None
+) -> list[Path]:
     """Every registered file of a fit, all or none of them; returns the paths.
 
     `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
     `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what was found again on other
-    rows. With it, labels.csv, variables.csv and roles.csv have a column reproducibility: the share of the refits.
+    rows. With it, labels.csv, variables.csv, roles.csv and markers.csv have a column reproducibility: the share of the refits. The
+    page shows the columns `annotate` of what is known of the rows.
     """
-    done = Finished(fitted, model, table, X, scaler, stability)
+    done = Finished(fitted, model, table, X, scaler, stability, tuple(annotate), title)
     folder = Path(folder)
     with output_folder(folder) as new:
         for name, write in WRITERS.items():

@@ -221,6 +221,12 @@ class ModelSearch(
         given = {"stability": stability, "significance": significance, "group_names": group_names}
         return search.best_estimator_.markers(rows, **given)
 
+    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None):
+        """Split one group of the best fit: see `SparseFisherEM.subcluster`."""
+        self._best()
+        search, rows = on_its_rows(self, X)
+        return search.best_estimator_.subcluster(rows, group, n_clusters, random_state=random_state, n_jobs=n_jobs)
+
     def name_groups(self, names=None):
         """Call the groups of the best fit by these names (K): see `SparseFisherEM.name_groups`; returns the search."""
         last_step(self._best())[1].name_groups(names)

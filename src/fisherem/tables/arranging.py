@@ -51,6 +51,7 @@ class Roles:
     find_ids: bool = False
     duplicates: str = REFUSE
     elsewhere: bool = False  # whether a sample sheet may have the labels and weights
+    annotate: tuple[str, ...] = ()  # columns that do not take part, and are kept as annotation of the rows
 
     def check(self, path: Any, names: list[str], also: tuple[str, ...] = ()) -> None:
         """Raise an error if a name is neither a column of the file nor among `also`."""
@@ -120,7 +121,7 @@ def arrange(frame: pd.DataFrame, roles: Roles, turning: bool, first: int = 0, wi
     names = list(map(str, frame.columns))
     several = (frame.shape[1] if width is None else width) > 1
     # what a model needs takes part, whatever its name
-    taken = {*roles.drop, *(() if turning else (*roles.beside, *(roles.only or ())))}
+    taken = {*roles.drop, *roles.annotate, *(() if turning else (*roles.beside, *(roles.only or ())))}
     if roles.id_column is not None:
         found = Arranged(names.index(roles.id_column) if roles.id_column in names else None)
     else:
@@ -168,7 +169,7 @@ def table_of(path: Path, sheet: Sheet, roles: Roles, memory: int, missing: bool,
         roles.check(path, names)
         found = arrange(frame, roles, turning=False)
         ids = range(1, len(frame) + 1) if found.id is None else _ids(frame, found.id)
-        aside = {j for j, name in enumerate(names) if name in (*roles.drop, *roles.beside)}
+        aside = {j for j, name in enumerate(names) if name in (*roles.drop, *roles.beside, *roles.annotate)}
         aside |= {found.id, *found.describing} - {None}  # type: ignore[arg-type]
         kept = roles.kept(path, names, aside, ids)
         if transpose is None and roles.find_ids and roles.only is None:
@@ -211,9 +212,11 @@ def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memo
     if weights is not None:
         where = f"column {roles.weight_column!r}"
         weights = weights_of(weights, lambda i: f"{path}: {sheet.place(i)}, {where}", roles.weight_column or "")
+    about = [name for name in dict.fromkeys(roles.annotate) if name in names]
+    annotation = frame.iloc[:, [names.index(name) for name in about]].reset_index(drop=True) if about else None
     return Table(
         merged(X, roles.duplicates, notes), ids, beside.get(roles.label_column or ""), notes, path, hints,
-        weights=weights, variables=variables,
+        weights=weights, annotation=annotation, variables=variables,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def open_table(
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
     find_ids: bool = False, transpose: bool | None = None, missing: bool = False, weight_column: str | None = None,
     duplicates: str = REFUSE, sheet: str | None = None, samples: Path | str | None = None,
+    annotate: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array, and separate the columns that are not clustered.
 
@@ -71,6 +72,8 @@ def open_table(
         The sheet of a workbook; the first by default.
     samples : path, optional
         A sample sheet, which is joined by the ids of the rows: see `Table.annotation`.
+    annotate : names of columns that describe the rows, of the file, its sample sheet or what it says of its samples
+        They do not take part and are in `Table.annotation`.
 
     Returns
     -------
@@ -80,8 +83,9 @@ def open_table(
     DUPLICATES.find(duplicates)
     needed = None if only is None else frozenset(only)
     roles = Roles(
-        id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, elsewhere=samples is not None
-    )
+        id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, samples is not None,
+        tuple(annotate),
+    )  # fmt: skip
     table = _opened(source, roles, memory, comma, transpose, missing, sheet)
     places = None
     if samples is not None:
@@ -90,7 +94,19 @@ def open_table(
         if known is not None:
             others = known.drop(columns=[name for name in known if name in found.frame])
             table.annotation = pd.concat([found.frame, others], axis=1)
+    _check_annotation(source, table, annotate)
     return _with_labels(table, roles, samples, places)
+
+
+def _check_annotation(source: Any, table: Table, names: Sequence[str]) -> None:
+    known = [] if table.annotation is None else list(map(str, table.annotation.columns))
+    missing = [name for name in names if name not in known]
+    if missing:
+        among = f"; there are {listed(known, 10)}" if known else ""
+        raise TableError(
+            f"{source}: --annotate names {missing[0]!r}, which is neither a column of a text file or workbook nor known "
+            f"of the rows from a sample sheet or the file itself{among}"
+        )
 
 
 def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | None, missing: bool, sheet) -> Table:

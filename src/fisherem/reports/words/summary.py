@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..._utils.wording import count
+from ...estimators.naming import names_of_groups
 from ...estimators.outlying import tells_outliers
 from ...policy.roles import ROLES
 from ...policy.thresholds import THRESHOLDS
@@ -27,10 +28,13 @@ __all__ = [
 def labels_table(model, X, ids) -> pd.DataFrame:
     """A row per row of X: its id, its cluster (from 1), the posterior of that cluster, and how far outside it is.
 
-    `tail_probability` is the result of `outlyingness`; a model that cannot tell has no such column.
+    Groups with names have these in a column group. `tail_probability` is the result of `outlyingness`; a model that cannot tell has no such column.
     """
     posteriors = np.asarray(model.predict_proba(X))
-    found = {"id": ids, "cluster": posteriors.argmax(axis=1) + 1, "posterior": posteriors.max(axis=1)}
+    cluster = posteriors.argmax(axis=1)
+    found = {"id": ids, "cluster": cluster + 1, "posterior": posteriors.max(axis=1)}
+    if hasattr(model, "group_names_"):
+        found["group"] = np.asarray(model.group_names_, object)[cluster]
     if tells_outliers(model):
         found["tail_probability"] = np.asarray(model.outlyingness(X))
     return pd.DataFrame(found)
@@ -64,10 +68,12 @@ def outside_words(n_outside: int, n: int) -> str:
 def variables_table(model, names) -> pd.DataFrame:
     """A row per variable: its name, its loading on each axis, whether it is selected, and its mean in each group.
 
-    The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>.
+    The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>; of groups with names, mean <name>.
     """
     loadings = {f"loading{j + 1}": model.loadings_[:, j] for j in range(model.loadings_.shape[1])}
-    means = {f"mean{k + 1}": model.group_means_[k] for k in range(len(model.group_means_))}
+    known = getattr(model, "group_names_", None)
+    called = range(1, len(model.group_means_) + 1) if known is None else [f" {name}" for name in known]
+    means = {f"mean{name}": mean for name, mean in zip(called, model.group_means_, strict=True)}
     return pd.DataFrame({"name": list(names), **loadings, "selected": model.support_, **means})
 
 
@@ -146,6 +152,7 @@ def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
     return {
         "n_clusters": len(model.weights_),
         "sizes": np.bincount(model.labels_, minlength=len(model.weights_)).tolist(),
+        "group_names": names_of_groups(model),
         "model": model.model_,
         "model_choice": model_words(model),
         "noise_factors": int(getattr(model, "noise_factors_", 0)),
