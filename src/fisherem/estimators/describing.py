@@ -177,11 +177,12 @@ class Described:
         title = f"{type(self).__name__}: {count(len(model.weights_), 'group')} of {count(n, 'row')}, made by {made}"
         return Summary(title, summary_lines(model), warnings_of(model))
 
-    def plot(self, X=None, *, axes=(0, 1), ax=None):
+    def plot(self, X=None, *, axes=(0, 1), ax=None, group_names=None, palette=None):
         """Draw the groups in the plane of two `axes` (from 0), with the rows X (n x p) if they are given.
 
-        Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
+        `group_names` (K) and `palette` (a list of colours, or the name of a matplotlib colormap) are as in
+        `ProjectionDisplay.plot`. Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
         """
         # `plots` imports this package, and matplotlib is needed for plots only
         display = import_module("fisherem.plots").ProjectionDisplay
-        return display.from_estimator(self, X, axes=axes).plot(ax)
+        return display.from_estimator(self, X, axes=axes).plot(ax, group_names=group_names, palette=palette)

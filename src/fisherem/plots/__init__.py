@@ -6,6 +6,7 @@ legends count groups from 1 and call columns without a name x1, x2, ...
 """
 
 from .maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
+from .markers import MarkersDisplay
 from .merging import MergeDisplay
 from .projection import ProjectionDisplay
 from .search import CriterionDisplay, PathDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "CriterionDisplay",
     "LabelMapDisplay",
     "LoadingsDisplay",
+    "MarkersDisplay",
     "MergeDisplay",
     "PathDisplay",
     "ProfilesDisplay",

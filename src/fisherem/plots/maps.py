@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .places import MapPlace
-from .style import PALETTE, Display, legend_names, new_axes
+from .style import PALETTE, Display, colours_of, legend_names, new_axes
 
 __all__ = ["ColourViewDisplay", "LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
@@ -16,11 +16,13 @@ _MORE = "turbo"
 _MASKED = (0.85, 0.85, 0.85)
 
 
-def class_colours(n: int) -> np.ndarray:
-    """A colour per group: n x 3 values of red, green and blue in [0, 1]."""
+def class_colours(n: int, palette=None) -> np.ndarray:
+    """A colour per group: n x 3 values of red, green and blue in [0, 1]; `palette` as in `ProjectionDisplay.plot`."""
     import matplotlib
     from matplotlib.colors import to_rgb
 
+    if palette is not None:
+        return np.array([to_rgb(c) for c in colours_of(palette, n)])
     if n <= len(PALETTE):
         return np.array([to_rgb(c) for c in PALETTE[:n]])
     return np.asarray(matplotlib.colormaps[_MORE](np.linspace(0.05, 0.95, n)))[:, :3]
@@ -165,19 +167,22 @@ class LabelMapDisplay(Display):
         shares = counts / max(1, counts.sum())
         return cls(labels, legend_names(names, K), class_colours(K), shares, pixel_size, unit, place)
 
-    def image(self) -> np.ndarray:
-        """rows x columns x 3; masked pixels are grey."""
-        return np.concatenate([self.colours, [_MASKED]])[self.labels]
+    def image(self, palette=None) -> np.ndarray:
+        """rows x columns x 3, in the colours of `palette`; masked pixels are grey."""
+        return np.concatenate([self._colours(palette), [_MASKED]])[self.labels]
 
-    def plot(self, ax=None):
-        """The map with a legend (groups and their shares) and a scale bar."""
+    def _colours(self, palette) -> np.ndarray:
+        return self.colours if palette is None else class_colours(len(self.colours), palette)
+
+    def plot(self, ax=None, *, palette=None):
+        """The map with a legend (groups and their shares) and a scale bar; `palette` as in `ProjectionDisplay.plot`."""
         from matplotlib.patches import Patch
 
         ax = _map_axes(ax, self.labels.shape, self)
-        ax.imshow(self.image(), interpolation="nearest")
+        ax.imshow(self.image(palette), interpolation="nearest")
         handles = [
             Patch(color=colour, label=f"{name} ({share:.1%})")
-            for colour, name, share in zip(self.colours, self.names, self.shares, strict=True)
+            for colour, name, share in zip(self._colours(palette), self.names, self.shares, strict=True)
         ]
         if (self.labels < 0).any():
             handles.append(Patch(color=_MASKED, label="masked"))
@@ -203,12 +208,15 @@ class UncertaintyDisplay(Display):
         """A map of posteriors (rows x columns x K, NaN where masked)."""
         return cls(1 - posteriors.max(axis=2), pixel_size, unit, place)
 
-    def plot(self, ax=None):
-        """The map with its colour scale from 0 to 1 - 1/2, beyond which no group holds the majority."""
+    def plot(self, ax=None, *, palette=None):
+        """The map with its colour scale from 0 to 1 - 1/2, beyond which no group holds the majority.
+
+        `palette` is the name of a matplotlib colormap; the default is "viridis".
+        """
         import matplotlib
 
         ax = _map_axes(ax, self.values.shape, self)
-        colours = matplotlib.colormaps["viridis"].with_extremes(bad=_MASKED)
+        colours = matplotlib.colormaps[palette or "viridis"].with_extremes(bad=_MASKED)
         image = ax.imshow(np.ma.masked_invalid(self.values), cmap=colours, vmin=0, vmax=0.5, interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="uncertainty (1 - largest posterior)", shrink=0.8, extend="max")
         self.ax_ = ax
@@ -252,14 +260,17 @@ class SpectraDisplay(Display):
         label = "band" if wavelengths is None else f"wavelength ({units})" if units else "wavelength"
         return cls(positions, spectra, selected, legend_names(names, K), label, values)
 
-    def plot(self, ax=None):
-        """A line per group; a grey bar per selected band, as wide as the spacing of the bands."""
+    def plot(self, ax=None, *, palette=None):
+        """A line per group; a grey bar per selected band, as wide as the spacing of the bands.
+
+        `palette` has the colours of the groups (see `ProjectionDisplay.plot`).
+        """
         ax = new_axes(ax, (9, 5))
         order = np.argsort(self.positions, kind="stable")
         width = float(np.median(np.diff(self.positions[order])))
         for x in self.positions[self.selected]:
             ax.axvspan(x - width / 2, x + width / 2, color="0.75", lw=0, zorder=0)
-        for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra)), strict=True):
+        for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra), palette), strict=True):
             ax.plot(self.positions[order], spectrum[order], color=colour, lw=1.4, label=name)
         ax.set_xlabel(self.label)
         ax.set_ylabel(self.values)

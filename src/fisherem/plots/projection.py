@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import count
 from ..estimators.pipelines import on_its_rows
-from .style import Display, group_style, legend_names, new_axes, variable_names
+from ..estimators.naming import axis_names
+from .style import Display, caveat, group_styles, legend_names, new_axes, note_below, variable_names
 
 __all__ = ["ProjectionDisplay"]
 
@@ -48,6 +49,12 @@ class ProjectionDisplay(Display):
         How many axes there are.
     n_strangers : int
         The rows of X that lie inside the ellipse of another group than their own.
+    axis_names : tuple of str
+        What the axes are made of: "axis 1: flavanoids, proline".
+    group_names : sequence of K str, or None
+        What the groups are called, if they have names.
+    given : bool
+        Whether the groups were given, not found.
     """
 
     points: np.ndarray
@@ -60,13 +67,17 @@ class ProjectionDisplay(Display):
     sizes: np.ndarray
     n_axes: int
     n_strangers: int = 0
+    axis_names: tuple[str, ...] = ()
+    group_names: list[str] | None = None
+    given: bool = False
 
     @classmethod
-    def from_estimator(cls, model, X=None, *, axes=(0, 1), names=None, n_arrows=12) -> ProjectionDisplay:
+    def from_estimator(cls, model, X=None, *, axes=(0, 1), names=None, n_arrows=12, labels=None) -> ProjectionDisplay:
         """The rows X (n x p) on two `axes` (from 0) of a fitted estimator, a search or a pipeline that ends in one.
 
         Without X the groups are shown as ellipses only. At most `n_arrows` variables are shown as arrows, those with
-        the largest loadings. `names` (p) are the names of the variables, by default those of the fit.
+        the largest loadings. `names` (p) are the names of the variables, by default those of the fit. `labels` (n) are other
+        groups of the rows than those of `predict`; rows with -1 are left out.
         """
         check_is_fitted(model)
         model, X = on_its_rows(model, X)
@@ -87,12 +98,17 @@ class ProjectionDisplay(Display):
         radius = np.sqrt(_CONTOUR[len(chosen)])
         ellipses = centres[:, None] + radius * np.einsum("aj,kij->kai", circle, np.linalg.cholesky(covariances))
         points = np.zeros((0, len(chosen))) if X is None else np.asarray(model.transform(X), float)[:, chosen]
-        labels = np.zeros(0, int) if X is None else np.asarray(model.predict(X))
+        given = labels is not None
+        if given and X is not None:
+            points, labels = points[np.asarray(labels) >= 0], np.asarray(labels)[np.asarray(labels) >= 0]
+        else:
+            labels = np.zeros(0, int) if X is None else np.asarray(model.predict(X))
         sizes = np.bincount(model.labels_ if X is None else labels, minlength=len(centres))
         all_names = variable_names(model, names, len(loadings))
         return cls(
             points, labels, centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen, sizes, d,
-            _strangers(points, labels, centres, covariances),
+            _strangers(points, labels, centres, covariances), tuple(axis_names(model, all_names)[j] for j in chosen),
+            _known_names(model), given or str(getattr(model, "stop_reason_", "")) == "given groups",
         )  # fmt: skip
 
     @property
@@ -108,19 +124,22 @@ class ProjectionDisplay(Display):
             reason = f"the groups are also apart along {others}."
         return f"{drawn}\n{count(self.n_strangers, 'row')} {lie} in the ellipse of another group: {reason}"
 
-    def plot(self, ax=None, *, group_names=None):
+    def plot(self, ax=None, *, group_names=None, palette=None):
         """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points over the span of 95% of it.
 
-        A note below the picture says what the ellipses are, and why points lie in another group's. The
-        legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
+        A note below the picture says what the ellipses are, why points lie in another group's, and what was not checked.
+        The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
+        `palette` is a list of colours or the name of a matplotlib colormap; the default is safe for colour-blind
+        readers.
         """
         ax = new_axes(ax, (8, 6))
         K = len(self.centres)
-        group_names = legend_names(group_names, K)
+        group_names = legend_names(self.group_names if group_names is None else group_names, K)
+        styles = group_styles(K, palette)
         flat = self.points.shape[1] == 1
         for k in range(K):
             rows = self.points[self.labels == k]
-            colour, marker = group_style(k)
+            colour, marker = styles[k]
             # one axis: spread the rows of a group over a band of its own, evenly and without chance
             x, y = (rows[:, 0], k + 0.6 * (np.arange(len(rows)) % 17 / 16 - 0.5)) if flat else rows.T
             label = f"{group_names[k]} ({self.sizes[k]})"
@@ -133,18 +152,18 @@ class ProjectionDisplay(Display):
         if flat:
             ax.set_yticks(range(K), group_names)
         else:
-            ax.set_ylabel(f"discriminative axis {self.axes[1] + 1}")
+            ax.set_ylabel(self._axis(1))
             ax.set_aspect("equal", adjustable="datalim")
             self._draw_arrows(ax)
-        ax.set_xlabel(f"discriminative axis {self.axes[0] + 1}")
+        ax.set_xlabel(self._axis(0))
         ax.legend(frameon=False, loc="best", ncols=1 if K <= _LONG_LEGEND else 2)
-        if not flat:  # strips lie apart, whatever their spans
-            ax.annotate(
-                self.note, (0, 0), (0, -34), xycoords="axes fraction", textcoords="offset points", va="top",
-                fontsize=8, color="0.3",
-            )  # fmt: skip
+        said = caveat(int(self.sizes.sum()), K, self.given)
+        note_below(ax, said if flat else f"{self.note}\n{said}")  # strips lie apart, whatever their spans
         self.ax_ = ax
         return self
+
+    def _axis(self, i: int) -> str:
+        return self.axis_names[i] if self.axis_names else f"axis {self.axes[i] + 1}"
 
     def _draw_arrows(self, ax) -> None:
         from matplotlib.patheffects import withStroke
@@ -167,6 +186,11 @@ class ProjectionDisplay(Display):
                 name, at, (0, up), textcoords="offset points", color="0.2", fontsize=_FONT,
                 ha="left" if is_right else "right", va="center", path_effects=halo,
             )  # fmt: skip
+
+
+def _known_names(model) -> list[str] | None:
+    known = getattr(model, "group_names_", None)
+    return None if known is None else [str(name) for name in known]
 
 
 def _strangers(points: np.ndarray, labels: np.ndarray, centres: np.ndarray, covariances: np.ndarray) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..search.search_tables import criterion_label, criterion_table, path_table
-from .style import MARKERS, PALETTE, Display, new_axes
+from .style import MARKERS, PALETTE, Display, colours_of, new_axes
 
 __all__ = ["CriterionDisplay", "PathDisplay"]
 
@@ -40,14 +40,15 @@ class CriterionDisplay(Display):
         found = criterion_table(search, criterion)
         return cls(found.values.T.dropna(axis=1, how="all"), found.criterion, found.best)
 
-    def plot(self, ax=None):
-        """A line per model; the best fit is ringed."""
+    def plot(self, ax=None, *, palette=None):
+        """A line per model, in the colours of `palette` (see `ProjectionDisplay.plot`); the best fit is ringed."""
         ax = new_axes(ax)
+        colours = colours_of(PALETTE if palette is None else palette, len(self.values.columns))
         for i, model in enumerate(self.values.columns):
             ax.plot(
                 self.values.index,
                 self.values[model],
-                color=PALETTE[i % len(PALETTE)],
+                color=colours[i],
                 marker=MARKERS[i % len(MARKERS)],
                 linestyle="-" if i < len(PALETTE) else "--",
                 markersize=5,
@@ -94,18 +95,19 @@ class PathDisplay(Display):
         columns = (f"selection_{search.criterion_}", search.criterion_)
         return cls(found.fits[found.axis_weights], found.sizes, found.chosen, columns)
 
-    def plot(self, figure=None, *, n_labels=8):
+    def plot(self, figure=None, *, n_labels=8, palette=None):
         """Three panels over the share of the l1 norm: criterion, number of variables, loadings.
 
-        The `n_labels` variables with the largest loadings are named; the others are grey.
+        The `n_labels` variables with the largest loadings are named, in the colours of `palette` (see
+        `ProjectionDisplay.plot`); the others are grey.
         """
         import matplotlib.pyplot as plt
 
         figure = figure or plt.figure(figsize=(8, 9), layout="constrained")
         top, middle, bottom = figure.subplots(3, sharex=True)
-        self._draw_criterion(top)
+        self._draw_criterion(top, palette)
         self._draw_counts(middle)
-        self._draw_loadings(bottom, n_labels)
+        self._draw_loadings(bottom, n_labels, palette)
         for ax in (top, middle, bottom):
             ax.axvline(self.chosen, color="0.5", lw=1, ls=":")
             ax.set_xscale("log")
@@ -113,8 +115,8 @@ class PathDisplay(Display):
         self.axes_ = np.array([top, middle, bottom])
         return self
 
-    def _draw_criterion(self, ax) -> None:
-        for column, colour in zip(self.columns, PALETTE, strict=False):
+    def _draw_criterion(self, ax, palette) -> None:
+        for column, colour in zip(self.columns, colours_of(palette, len(self.columns)), strict=True):
             ax.plot(self.table["sparsity"], self.table[column], "o-", ms=4, color=colour, label=criterion_label(column))
         ax.set_ylabel("criterion (larger is better)")
         ax.legend(frameon=False)
@@ -131,11 +133,12 @@ class PathDisplay(Display):
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylabel("selected variables")
 
-    def _draw_loadings(self, ax, n_labels: int) -> None:
+    def _draw_loadings(self, ax, n_labels: int, palette) -> None:
         largest = np.argsort(-self.sizes.max().to_numpy(), kind="stable")
+        colours = colours_of(PALETTE if palette is None else palette, max(n_labels, 1))
         for i, j in enumerate(largest):
             labelled = i < n_labels
-            colour = PALETTE[i % len(PALETTE)] if labelled else "0.8"
+            colour = colours[i] if labelled else "0.8"
             named = {"lw": 1.4, "zorder": 2, "label": str(self.sizes.columns[j])}
             ax.plot(self.sizes.index, self.sizes.iloc[:, j], color=colour, **(named if labelled else _UNNAMED))
         ax.set_ylabel("size of the loadings")

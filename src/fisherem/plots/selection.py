@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..estimators.pipelines import last_step, support_on
-from .style import PALETTE, Display, new_axes, variable_names
+from .style import Display, colours_of, new_axes, variable_names
 
 __all__ = ["SelectionDisplay", "importance"]
 
@@ -82,18 +82,23 @@ class SelectionDisplay(Display):
         """The number of variables that each method selects."""
         return [int(c) for c in (self.values > 0).sum(axis=1)]
 
-    def plot(self, ax=None):
+    def plot(self, ax=None, *, palette=None):
         """Draw an image per method if the variables are pixels (`ax`: one axes per method), otherwise a chart of the
-        variables against the methods."""
-        self.ax_ = self._plot_images(ax) if self.image_shape else self._plot_chart(ax)
+        variables against the methods.
+
+        `palette` has the colours of the methods (see `ProjectionDisplay.plot`); for images it is the name of a
+        matplotlib colormap.
+        """
+        self.ax_ = self._plot_images(ax, palette) if self.image_shape else self._plot_chart(ax, palette)
         return self
 
-    def _plot_chart(self, ax):
+    def _plot_chart(self, ax, palette):
         m, p = self.values.shape
         ax = new_axes(ax, (1.5 + 0.9 * m, 1.5 + 0.22 * min(p, 60)))
+        colours = colours_of(palette, m)
         for i in range(m):
             kept = np.flatnonzero(self.values[i])
-            ax.scatter(np.full(len(kept), i), kept, s=12 + 90 * self.values[i, kept], color=PALETTE[i % len(PALETTE)])
+            ax.scatter(np.full(len(kept), i), kept, s=12 + 90 * self.values[i, kept], color=colours[i])
         ax.set_xticks(range(m), [f"{n} ({c})" for n, c in zip(self.methods, self.counts, strict=True)], rotation=90)
         ax.set_xlim(-0.5, m - 0.5)
         ax.set_ylim(p - 0.5, -0.5)
@@ -103,7 +108,7 @@ class SelectionDisplay(Display):
         ax.set_axisbelow(True)
         return ax
 
-    def _plot_images(self, axes):
+    def _plot_images(self, axes, palette):
         import matplotlib.pyplot as plt
 
         m = len(self.methods)
@@ -117,6 +122,6 @@ class SelectionDisplay(Display):
         for i, ax in enumerate(axes):
             ax.set_axis_off()
             if i < m:
-                ax.imshow(self.values[i].reshape(self.image_shape), cmap="gray", vmin=0, vmax=1)
+                ax.imshow(self.values[i].reshape(self.image_shape), cmap=palette or "gray", vmin=0, vmax=1)
                 ax.set_title(f"{self.methods[i]} ({self.counts[i]})", fontsize=9)
         return axes

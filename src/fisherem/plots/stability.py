@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .style import PALETTE, Display, new_axes
+from .style import Display, colours_of, new_axes
 
 __all__ = ["StabilityDisplay"]
 
@@ -42,14 +42,18 @@ class StabilityDisplay(Display):
         table = result.table(threshold).head(n_variables)
         return cls(table, threshold, result.error_bound(threshold), float(result.pairwise.mean()))
 
-    def plot(self, ax=None):
-        """A bar per variable; those above the threshold in colour, the full fit's selection marked with a dot."""
+    def plot(self, ax=None, *, palette=None):
+        """A bar per variable; those above the threshold in colour, the full fit's selection marked with a dot.
+
+        These are the first two colours of `palette` (see `ProjectionDisplay.plot`).
+        """
+        stable, dot = colours_of(palette, 2)
         ax = new_axes(ax, (7, 1.2 + 0.25 * len(self.table)))
         shown = self.table.iloc[::-1]
-        colours = [PALETTE[0] if s else "0.75" for s in shown["stable"]]
+        colours = [stable if s else "0.75" for s in shown["stable"]]
         ax.barh(shown["variable"], shown["frequency"], color=colours)
         marked = shown[shown["selected"]]
-        ax.plot(marked["frequency"] + 0.015, marked["variable"], "o", ms=4, color=PALETTE[1], label="in the full fit")
+        ax.plot(marked["frequency"] + 0.015, marked["variable"], "o", ms=4, color=dot, label="in the full fit")
         ax.axvline(self.threshold, color="0.3", lw=1, ls=":")
         ax.set_xlim(0, 1.05)
         ax.set_xlabel("share of the subsamples that select it")

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.wording import column_name, group_name
+from .._utils.wording import column_name, count, group_names_of
 
-__all__ = ["DARK_PALETTE", "MARKERS", "PALETTE", "Display", "group_style", "legend_names", "new_axes", "variable_names"]
+__all__ = [
+    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_style", "group_styles", "legend_names",
+    "new_axes", "note_below", "variable_names",
+]  # fmt: skip
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
@@ -21,6 +24,8 @@ MARKERS = "os^DvPX*<>ph"
 _MORE = ("#999933", "#6929C4", "#661100", "#8A8A8A")
 
 
+# Colormaps with at most this many colours are lists to choose from.
+_LISTED = 20
 # A `repr` longer than this is cut: it is what a notebook cell that ends in a plot prints below the picture.
 _REPR_WIDTH = 110
 
@@ -45,11 +50,70 @@ def _brief(value: Any) -> str:
     return type(value).__name__ if shape is None else f"<{' x '.join(map(str, shape))}>"
 
 
+def colours_of(palette, n: int) -> list[str]:
+    """n colours: of the default palette, of a matplotlib colormap by its name, or of a sequence, from the beginning
+    again where there are fewer.
+
+    Colormaps that are lists (such as "tab10") are taken from their start, others at even steps.
+    """
+    if palette is None:
+        found = [*PALETTE, *_MORE]
+    elif isinstance(palette, str):
+        found = _of_map(palette, n)
+    else:
+        found = _checked(palette)
+    return [found[i % len(found)] for i in range(n)]
+
+
+def _of_map(name: str, n: int) -> list[str]:
+    import matplotlib
+    from matplotlib.colors import ListedColormap, to_hex
+
+    if name not in matplotlib.colormaps:
+        raise ValueError(f"palette must be the name of a matplotlib colormap or a list of colours; got {name!r}")
+    chosen = matplotlib.colormaps[name]
+    if isinstance(chosen, ListedColormap) and chosen.N <= _LISTED:
+        return [to_hex(colour) for colour in chosen(range(chosen.N))]
+    return [to_hex(colour) for colour in chosen(np.linspace(0.05, 0.95, max(n, 1)))]
+
+
+def _checked(palette) -> list[str]:
+    from matplotlib.colors import is_color_like, to_hex
+
+    given = list(palette)
+    wrong = [colour for colour in given if not is_color_like(colour)]
+    if not given or wrong:
+        what = repr(wrong[0]) if wrong else "an empty one"
+        raise ValueError(f"palette must be a list of colours that matplotlib knows; got {what}")
+    return [to_hex(colour) for colour in given]
+
+
 def group_style(k: int) -> tuple[str, str]:
     """(colour, marker) of group k, from 0: a pair of its own for each of the first 144 groups, 12 colours by then."""
-    colours = (*PALETTE, *_MORE)
+    colours = [*PALETTE, *_MORE]
     turn, place = divmod(k, len(colours))
     return colours[place], MARKERS[(place + turn) % len(MARKERS)]
+
+
+def group_styles(K: int, palette=None) -> list[tuple[str, str]]:
+    """(colour, marker) of K groups, in the colours of `palette` (see `colours_of`)."""
+    if palette is None:
+        return [group_style(k) for k in range(K)]
+    return [(colour, MARKERS[k % len(MARKERS)]) for k, colour in enumerate(colours_of(palette, K))]
+
+
+def note_below(ax, text: str, down: int = 34) -> None:
+    """A line below the axes, `down` points under them: what a picture has to say when it is taken away."""
+    ax.annotate(
+        text, (0, 0), (0, -down), xycoords="axes fraction", textcoords="offset points", va="top", fontsize=8,
+        color="0.3", annotation_clip=False,
+    )  # fmt: skip
+
+
+def caveat(n: int, K: int, given: bool = False) -> str:
+    """How many rows and groups a picture is about, and that the groups were not checked."""
+    size = f"{count(n, 'row')} in {count(K, 'group')}"
+    return f"{size} that were given, not found" if given else f"{size}, not checked on other rows"
 
 
 def variable_names(model, names, p: int) -> list[str]:
@@ -61,7 +125,7 @@ def variable_names(model, names, p: int) -> list[str]:
 
 def legend_names(names, K: int) -> list[str]:
     """K names of groups: those given, else "group 1", "group 2", ..."""
-    return [group_name(k) for k in range(K)] if names is None else [str(name) for name in names]
+    return group_names_of(names, K)
 
 
 def new_axes(ax, figsize=(8, 5)):

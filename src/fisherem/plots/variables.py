@@ -8,12 +8,25 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.pipelines import on_its_rows
-from .style import PALETTE, Display, group_style, legend_names, new_axes, variable_names
+from ..estimators.naming import axis_names
+from .style import (
+    PALETTE,
+    Display,
+    caveat,
+    colours_of,
+    group_styles,
+    legend_names,
+    new_axes,
+    note_below,
+    variable_names,
+)
 
 __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
 # Up to this many variables the profile names each one; with more, names would overlap, so the axis shows numbers.
 _MAX_NAMED = 40
+# Legends with more groups than this take two columns.
+_LONG_LEGEND = 8
 
 
 @dataclass(repr=False)
@@ -30,12 +43,15 @@ class LoadingsDisplay(Display):
         How many variables have a loading that is not 0.
     n_variables : int
         How many there are.
+    axis_names : tuple of d str
+        What the axes are made of: "axis 1: flavanoids, proline".
     """
 
     loadings: np.ndarray
     names: list[str]
     n_selected: int
     n_variables: int
+    axis_names: tuple[str, ...] = ()
 
     @classmethod
     def from_estimator(cls, model, *, names=None, n_variables=30) -> LoadingsDisplay:
@@ -53,16 +69,19 @@ class LoadingsDisplay(Display):
         selected = np.flatnonzero(model.support_)
         shown = selected[np.argsort(-size[selected], kind="stable")][:n_variables]
         all_names = variable_names(model, names, p)
-        return cls(model.loadings_[shown], [all_names[j] for j in shown], len(selected), p)
+        return cls(
+            model.loadings_[shown], [all_names[j] for j in shown], len(selected), p, tuple(axis_names(model, all_names))
+        )  # fmt: skip
 
-    def plot(self, ax=None):
-        """A bar per variable and axis, side by side."""
+    def plot(self, ax=None, *, palette=None):
+        """A bar per variable and axis, side by side, in the colours of `palette` (see `ProjectionDisplay.plot`)."""
         m, d = self.loadings.shape
         ax = new_axes(ax, (7, 1.4 + (0.12 + 0.14 * d) * m))
-        height = 0.8 / d
+        height, colours = 0.8 / d, colours_of(palette, d)
+        called = self.axis_names or tuple(f"axis {j + 1}" for j in range(d))
         for j in range(d):
             place = np.arange(m) + (j - (d - 1) / 2) * height
-            ax.barh(place, self.loadings[:, j], height, color=PALETTE[j % len(PALETTE)], label=f"axis {j + 1}")
+            ax.barh(place, self.loadings[:, j], height, color=colours[j], label=called[j])
         ax.axvline(0, color="0.3", lw=0.8)
         ax.set_yticks(np.arange(m), self.names)
         ax.invert_yaxis()
@@ -88,12 +107,18 @@ class ProfilesDisplay(Display):
         The names of the variables.
     standardised : bool
         Whether the means are in standard deviations.
+    group_names : sequence of K str, or None
+        What the groups are called, if they have names.
+    n_rows : int
+        The rows of the fit.
     """
 
     values: np.ndarray
     selected: np.ndarray
     names: list[str]
     standardised: bool
+    group_names: list[str] | None = None
+    n_rows: int = 0
 
     @classmethod
     def from_estimator(cls, model, X=None, *, names=None) -> ProfilesDisplay:
@@ -115,22 +140,26 @@ class ProfilesDisplay(Display):
             mean, spread = rows.mean(axis=0), rows.std(axis=0)
             flat = spread <= 1e-12 * np.abs(mean)  # rounding is all that a constant column varies by
             values = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, spread))
-        return cls(values, np.asarray(model.support_), all_names, X is not None)
+        known = getattr(model, "group_names_", None)
+        called = None if known is None else [str(name) for name in known]
+        return cls(values, np.asarray(model.support_), all_names, X is not None, called, len(model.labels_))
 
-    def plot(self, ax=None, *, group_names=None):
+    def plot(self, ax=None, *, group_names=None, palette=None):
         """A line per group, a grey bar per selected variable.
 
-        The legend calls the groups "group 1", "group 2", ... unless K `group_names` are given.
+        The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
+        `palette` is as in `ProjectionDisplay.plot`.
         """
         K, p = self.values.shape
         ax = new_axes(ax, (9, 5))
         places = range(1, p + 1)  # people count variables from 1
-        group_names = legend_names(group_names, K)
+        group_names = legend_names(self.group_names if group_names is None else group_names, K)
+        styles = group_styles(K, palette)
         if not self.selected.all():  # a mark on every variable would say nothing
             for j in np.flatnonzero(self.selected):
                 ax.axvspan(j + 0.5, j + 1.5, color="0.85", lw=0, zorder=0)
         for k in range(K):
-            colour, marker = group_style(k)
+            colour, marker = styles[k]
             line = "-" if k < len(PALETTE) else "--"
             ax.plot(
                 places, self.values[k], line, color=colour, marker=marker if p <= _MAX_NAMED else None, ms=5, lw=1.2,
@@ -142,6 +171,9 @@ class ProfilesDisplay(Display):
             ax.set_xlabel("number of the variable, from 1")
         ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
         ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey)", fontsize=10)
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, ncols=1 if K <= _LONG_LEGEND else 2)
+        if self.n_rows:
+            longest = max(map(len, self.names)) if p <= _MAX_NAMED else 0
+            note_below(ax, caveat(self.n_rows, K), 34 + 6 * longest)
         self.ax_ = ax
         return self

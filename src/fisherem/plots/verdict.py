@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE, Display
+from .style import Display, colours_of
 
 __all__ = ["VerdictDisplay"]
 
@@ -58,12 +58,14 @@ class VerdictDisplay(Display):
         consensus, groups = evidence.consensus(verdict.n_clusters) or (None, np.zeros(0, int))
         return cls(numbers, agreement, gain, verdict.n_clusters, verdict.headline, consensus, groups)
 
-    def plot(self, figure=None):
+    def plot(self, figure=None, *, palette=None):
         """Agreement of halves and gain against the number of groups, with the choice; beside them the consensus matrix.
 
         Dark squares along the diagonal are groups that fits to halves of the rows find again; grey between two squares
-        means that some fits put these groups together.
+        means that some fits put these groups together. Lines and choice are in the first two colours of `palette` (see
+        `ProjectionDisplay.plot`).
         """
+        line, choice = colours_of(palette, 2)
         import matplotlib.pyplot as plt
 
         matrix = self.consensus is not None
@@ -75,24 +77,24 @@ class VerdictDisplay(Display):
             (top, self.agreement, "agreement of halves\n(adjusted Rand index)"),
             (bottom, self.gain, "gain over one group (nats)"),
         ):
-            ax.plot(self.numbers, values, "o-", color=PALETTE[0], ms=5, lw=1.2)
-            ax.axvline(self.chosen, color=PALETTE[1], lw=1, ls=":")
+            ax.plot(self.numbers, values, "o-", color=line, ms=5, lw=1.2)
+            ax.axvline(self.chosen, color=choice, lw=1, ls=":")
             ax.set_ylabel(label)
         bottom.axhline(0, color="0.7", lw=0.8)
         bottom.set_xticks(self.numbers)
         bottom.set_xlabel("number of groups K")
         self.axes_ = np.array([top, bottom])
         if matrix:
-            self._draw_consensus(figure, figure.add_subplot(grid[:, 1]))
+            self._draw_consensus(figure, figure.add_subplot(grid[:, 1]), choice)
         figure.suptitle(self.headline, fontsize=10, wrap=True)
         self.figure_ = figure
         return self
 
-    def _draw_consensus(self, figure, ax) -> None:
+    def _draw_consensus(self, figure, ax, colour: str) -> None:
         picture = ax.imshow(self.consensus, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
         for border in np.flatnonzero(np.diff(self.groups)) + 0.5:
-            ax.axhline(border, color=PALETTE[1], lw=0.8)
-            ax.axvline(border, color=PALETTE[1], lw=0.8)
+            ax.axhline(border, color=colour, lw=0.8)
+            ax.axvline(border, color=colour, lw=0.8)
         ax.set_xticks([])
         ax.set_yticks([])
         ax.set_xlabel(f"rows, ordered by the {self.chosen} groups")

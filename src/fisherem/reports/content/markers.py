@@ -13,7 +13,7 @@ from ..text import clean
 __all__ = ["Dots", "MarkerRow", "Markers", "markers_of"]
 
 # Lines of the table, and the fewest and most for each group; the file has all.
-_MOST_LISTED, _FEWEST_LISTED, _MOST_EACH = 150, 4, 12
+_MOST_LISTED, _FEWEST_LISTED, _MOST_EACH = 120, 2, 12
 # Lines of the dot plot, about a screen; a group has one at least.
 _MOST_DOTS = 36
 # Smaller differences are not drawn, as on the rest of the page.

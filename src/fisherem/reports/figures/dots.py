@@ -18,13 +18,20 @@ __all__ = ["dot_keys", "dot_plot"]
 _ROW, _TOP, _RADIUS, _COLUMN, _RIGHT = 20, 26, 8.5, 64, 8
 # Characters of a name on a phone.
 _NARROW_NAME = 14
+# More groups than this do not fit a phone.
+_MANY = 12
 # Shares in the legend.
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 def dot_plot(dots: Dots) -> str:
-    """A dot per variable and group: its area is the share beyond the others' mean, its colour the effect."""
-    return both_widths(_dots, dots)
+    """A dot per variable and group: its area is the share beyond the others' mean, its colour the effect.
+
+    With many groups there is one picture, which a phone scrolls.
+    """
+    if len(dots.group_names) <= _MANY:
+        return both_widths(_dots, dots)
+    return f'<div class="scroll">{_dots(WIDE, dots)}</div>'
 
 
 def dot_keys() -> list[tuple[str, str]]:
@@ -35,6 +42,10 @@ def dot_keys() -> list[tuple[str, str]]:
 def _key(share: float) -> str:
     dot = element("circle", cx=10, cy=10, r=_RADIUS * np.sqrt(share), class_="size")
     return element("svg", dot, viewBox="0 0 20 20", width=20, height=20, aria_hidden="true", class_="key")
+
+
+def _tells(dots: Dots, characters: int) -> bool:
+    return characters > _NARROW_NAME and len(dots.group_names) <= _MANY
 
 
 def _colour(effect: float) -> str:
@@ -75,7 +86,10 @@ def _line(dots: Dots, i: int, y: float, left: float, across: float, radius: floa
             continue
         says = f"{name}, {dots.group_names[k]}: effect {effect:+.1f}, {share:.0%} beyond the others' mean"
         x, size = left + across * (k + 0.5), radius * np.sqrt(share)
-        shown = element("title", svg.escape(says)) if characters > _NARROW_NAME else ""  # nothing points on a phone
+        # nothing points on a phone, and the table has the numbers
+        shown = element("title", svg.escape(says)) if _tells(dots, characters) else ""
         place = {"cx": x, "cy": y + _ROW / 2, "r": size}
-        parts.append(element("circle", shown, **place, fill=_colour(effect), class_="beyond"))
-    return element("g", "".join(parts), data_variable=dots.indices[i])
+        parts.append(element("circle", shown, **place, fill=_colour(effect)))
+    head, circles = parts[:2], parts[2:]
+    held = element("g", "".join(circles), class_="beyond")
+    return element("g", "".join(head) + held, data_variable=dots.indices[i])

@@ -140,6 +140,7 @@ def build(
     listed = variables(fitted, table, group, names, called)
     sure = certainty(float(posteriors.max(axis=1).mean()), K, len(fitted.labels_), p)
     by_row = _by_row(posteriors, coordinates, tails, names_of_rows, known, group, given is not None)
+    again = None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known)
     many = K > 1
     return Content(
         title=clean(title, 160) if title else "Groups and the variables that make them",
@@ -165,7 +166,7 @@ def build(
         markers=_markers(fitted, table, group, moments, X, names, called, stability, significance) if many else None,
         profile=profile(fitted, moments, names),
         joins=[] if sure.saturated else joins_of(posteriors, called),
-        stability=None if stability is None else stability_of(stability, support, posteriors, names_of_rows, known),
+        stability=again,
     )
 
 

@@ -1,0 +1,93 @@
+"""The dot plot of the markers: which variables mark each group, by how much, and in how many of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .style import Display, new_axes, note_below
+
+__all__ = ["MarkersDisplay"]
+
+# The area of a dot that stands for all rows, in square points, and the effect at which colours end.
+_AREA, _RANGE = 130, 2.5
+# Smaller effects are not drawn: Cohen (1988) calls 0.5 a medium one.
+_LEAST_EFFECT = 0.5
+# The shares in the legend of sizes.
+_SHARES = (0.25, 0.5, 0.75, 1.0)
+_DIVERGING = "RdBu_r"
+
+
+@dataclass(repr=False)
+class MarkersDisplay(Display):
+    """The variables that mark each group, as dots: the area is the share beyond the others' mean, the colour the effect.
+
+    Attributes
+    ----------
+    effect : ndarray of shape (v, K)
+        The effect of each variable shown in each group, against all other rows.
+    share : ndarray of shape (v, K)
+        The share of the group's rows that lie beyond the mean of the others, in the direction of the effect.
+    names : list of v str
+        The variables, those that mark the first group first.
+    group_names : list of K str
+    """
+
+    effect: np.ndarray
+    share: np.ndarray
+    names: list[str]
+    group_names: list[str]
+
+    @classmethod
+    def from_markers(cls, table: pd.DataFrame, *, n_variables=5) -> MarkersDisplay:
+        """The table that `markers` returns; at most `n_variables` of each group, those with the largest effects.
+
+        Variables without evidence of a difference and effects below 0.5 are left out.
+        """
+        groups = list(dict.fromkeys(table["group"]))
+        differing = (table["effect"].abs() >= _LEAST_EFFECT) & (table["role"] != "no evidence")
+        names: dict[str, None] = {}
+        for group in groups:
+            mine = table["variable"][differing & (table["group"] == group)]
+            names |= dict.fromkeys([name for name in mine if name not in names][:n_variables])
+        if not names:
+            raise ValueError(f"no variable differs by {_LEAST_EFFECT} standard deviations in a group: nothing to show")
+        wide = table.pivot(index="variable", columns="group", values=["effect", "share_beyond"]).loc[list(names)]
+        effect, share = (wide[name][groups].to_numpy(float) for name in ("effect", "share_beyond"))
+        return cls(effect, share, list(names), [str(group) for group in groups])
+
+    @classmethod
+    def from_estimator(cls, model, X, *, n_variables=5, group_names=None) -> MarkersDisplay:
+        """The markers of a fitted estimator, search or `Explanation` for the rows X."""
+        given = {} if group_names is None else {"group_names": group_names}
+        return cls.from_markers(model.markers(X, **given), n_variables=n_variables)
+
+    def plot(self, ax=None, *, palette=None):
+        """Draw on `ax`, or on a new figure; `palette` is the name of a diverging matplotlib colormap."""
+        v, K = self.effect.shape
+        ax = new_axes(ax, (3.2 + 0.45 * K, 1.6 + 0.26 * v))
+        y, x = np.indices((v, K))
+        there = np.isfinite(self.share)
+        dots = ax.scatter(
+            x[there], y[there], s=_AREA * self.share[there], c=self.effect[there], cmap=palette or _DIVERGING,
+            vmin=-_RANGE, vmax=_RANGE, edgecolors="0.6", linewidths=0.5,
+        )  # fmt: skip
+        ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) * K > 6 * K else 0)
+        ax.xaxis.tick_top()
+        ax.set_yticks(range(v), self.names)
+        ax.set_xlim(-0.6, K - 0.4)
+        ax.set_ylim(v - 0.4, -0.6)
+        for side in ax.spines.values():
+            side.set_visible(False)
+        ax.tick_params(length=0)
+        ax.figure.colorbar(dots, ax=ax, label="effect (standard deviations)", extend="both", shrink=0.7, pad=0.02)
+        handles = [ax.scatter([], [], s=_AREA * s, color="0.7", edgecolors="0.6", label=f"{s:.0%}") for s in _SHARES]
+        ax.legend(
+            handles=handles, title="rows beyond the others' mean", loc="upper left", bbox_to_anchor=(0, -0.02), ncols=4,
+            frameon=False, fontsize=8, title_fontsize=8,
+        )  # fmt: skip
+        note_below(ax, "The groups were made from these rows, or given: the effects are not tests.", 52)
+        self.ax_ = ax
+        return self
