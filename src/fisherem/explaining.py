@@ -126,7 +126,7 @@ class Explanation:
         """
         posteriors = np.asarray(self.model.predict_proba(X))
         self._check_rows(len(posteriors))
-        given = np.append(self.values.astype(object), None)[self.labels]
+        given = np.array([*self.values, None], object)[self.labels]
         return pd.DataFrame({
             "id": range(1, len(given) + 1) if ids is None else ids,
             "group": given,
@@ -173,7 +173,7 @@ class Explanation:
     def report(
         self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None
     ) -> Path:
-        """Write the page about these groups, as they were given: a plot, the variables and their roles, what marks them.
+        """Write the page about these groups, as they were given: a plot, the variables, what marks each group.
 
         The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows)
         and `significance` are as in `fisherem.report`.

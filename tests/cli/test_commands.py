@@ -46,7 +46,8 @@ def test_fit_writes_everything(wine_csv, tmp_path):
     out = tmp_path / "out"
     result = run("fit", wine_csv, "-k", 3, "-o", out, *ROLES)
     assert sorted(p.name for p in out.iterdir()) == [
-        "criteria.csv", "labels.csv", "model.skops", "report.html", "roles.csv", "run.json", "variables.csv",
+        "criteria.csv", "labels.csv", "markers.csv", "model.skops", "report.html", "roles.csv", "run.json",
+        "variables.csv",
     ]  # fmt: skip
     labels = pd.read_csv(out / "labels.csv")
     assert list(labels.columns) == ["id", "cluster", "posterior", "tail_probability"]

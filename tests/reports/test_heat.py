@@ -9,10 +9,10 @@ from PIL import Image
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.reports.content.heat import HALF, MISSING, RANGE
-from fisherem.tables.rows_by_group import table_rows
 from fisherem.reports.figures.pixels import colour_scale, indexed_png
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
+from fisherem.tables.rows_by_group import table_rows
 
 from .reading import Reader, data_of
 

@@ -10,12 +10,12 @@ import pytest
 
 import fisherem
 from fisherem import FisherEM, SparseFisherEM, explain
-from fisherem.tables.rows_by_group import table_rows
+from fisherem.estimators.marking import effects
 from fisherem.reports.page.conclusion import conclude
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
-from fisherem.estimators.marking import effects
 from fisherem.reports.words.how_many import VerdictPart
+from fisherem.tables.rows_by_group import table_rows
 
 from .reading import Reader
 

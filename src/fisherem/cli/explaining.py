@@ -65,7 +65,8 @@ def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
     if as_json:
         result = {
             "n_clusters": len(found.classes), "groups": found.classes, "value": found.value,
-            "agreement": found.agreement, "placed_elsewhere": int(found.placed_elsewhere.sum()), "roles": by_role, "folder": str(output),
+            "agreement": found.agreement, "placed_elsewhere": int(found.placed_elsewhere.sum()),
+            "roles": by_role, "folder": str(output),
         }  # fmt: skip
         click.echo(json.dumps(result))
     elif not quiet:

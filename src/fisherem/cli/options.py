@@ -118,8 +118,8 @@ _table_options = _all_of((
                  "and may be the --label-column and the --weight-column."),
     click.option("--weight-column", metavar="NAME", help="Column with the weights of the rows."),
     click.option("--annotate", metavar="NAME", multiple=True,
-                 help="Column that describes the rows: not fitted, but shown above the heat map and kept with the groups "
-                 "(may be repeated)."),
+                 help="Column that describes the rows: not fitted, but shown above the heat map and kept with the "
+                 "groups (may be repeated)."),
 ))  # fmt: skip
 group_names_option = click.option(
     "--group-names", metavar="NAMES", default=None, type=Parsed("NAMES", names_list, "names separated by commas"),

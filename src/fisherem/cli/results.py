@@ -19,7 +19,9 @@ _MOST_VARIABLES = 12
 _MOST_SHAKY = 8
 
 
-def finish(folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None, annotate=()) -> None:
+def finish(
+    folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None, annotate=()
+) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
     from ..estimators.outlying import outside
     from ..reports.content.stability import stability_record

@@ -37,8 +37,8 @@ _ALL_ROWS = "subgroups.csv"
 def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, force, as_json, quiet):
     """Split one group of a MODEL file, fitted to DATA: variables are chosen anew among its rows.
 
-    subgroups.csv has the label of every row, such as 2.1 and 2.2; the other files and the page are about the rows of the
-    group.
+    subgroups.csv has the label of every row, such as 2.1 and 2.2; the other files and the page are about the rows of
+    the group.
     """
     import pandas as pd
 
@@ -60,7 +60,9 @@ def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, 
     found = estimator.subcluster(X, chosen, clusters, random_state=seed, n_jobs=jobs)
     everything = pd.DataFrame({"id": table.ids, "group": found.labels})
     inside, title = table.keep_rows(found.inside), f"Inside {_name_of(found)}"
-    inside.notes.append(f"the page shows the {int(found.inside.sum()):,} of {len(everything):,} rows in {_name_of(found)}")
+    inside.notes.append(
+        f"the page shows the {int(found.inside.sum()):,} of {len(everything):,} rows in {_name_of(found)}"
+    )
     write_all(
         output, found.fitted, found.model, inside, found.rows(X), annotate=source.annotate, title=title
     )  # fmt: skip

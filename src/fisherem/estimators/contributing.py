@@ -119,8 +119,8 @@ class ExplainsRows:
         change of one selected variable that `predict` confirms to move the row. Where the selected columns are enough
         for `predict`, they are enough here.
 
-        `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most probable
-        one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and it has no change.
+        `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most
+        probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and it has no change.
         """
         check_is_fitted(self)
         model, X = self._for_columns(X)  # type: ignore[attr-defined]

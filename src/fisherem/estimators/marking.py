@@ -105,7 +105,7 @@ def placed_markers(
     counts = rows.beyond(labels, limits, np.sign(effect))
     share = np.divide(counts, moments.observed, out=np.full(counts.shape, np.nan), where=effect != 0)
     parts, places = [], []
-    for k in np.flatnonzero(moments.counts):
+    for k in np.flatnonzero(moments.counts).tolist():
         order = np.lexsort((np.arange(len(variables)), -np.abs(effect[k])))
         part = pd.DataFrame({
             "group": groups[k],

@@ -270,7 +270,9 @@ class SpectraDisplay(Display):
         width = float(np.median(np.diff(self.positions[order])))
         for x in self.positions[self.selected]:
             ax.axvspan(x - width / 2, x + width / 2, color="0.75", lw=0, zorder=0)
-        for spectrum, name, colour in zip(self.spectra, self.names, class_colours(len(self.spectra), palette), strict=True):
+        for spectrum, name, colour in zip(
+            self.spectra, self.names, class_colours(len(self.spectra), palette), strict=True
+        ):
             ax.plot(self.positions[order], spectrum[order], color=colour, lw=1.4, label=name)
         ax.set_xlabel(self.label)
         ax.set_ylabel(self.values)

@@ -22,7 +22,7 @@ _DIVERGING = "RdBu_r"
 
 @dataclass(repr=False)
 class MarkersDisplay(Display):
-    """The variables that mark each group, as dots: the area is the share beyond the others' mean, the colour the effect.
+    """The variables that mark each group, as dots: the area is the share beyond the others, the colour the effect.
 
     Attributes
     ----------
@@ -67,7 +67,8 @@ class MarkersDisplay(Display):
     def plot(self, ax=None, *, palette=None):
         """Draw on `ax`, or on a new figure; `palette` is the name of a diverging matplotlib colormap."""
         v, K = self.effect.shape
-        ax = new_axes(ax, (3.2 + 0.45 * K, 1.6 + 0.26 * v))
+        longest = max(map(len, self.names))
+        ax = new_axes(ax, (max(6.0, 2.6 + 0.08 * longest + 0.45 * K), 2.2 + 0.26 * v))
         y, x = np.indices((v, K))
         there = np.isfinite(self.share)
         dots = ax.scatter(

@@ -9,9 +9,9 @@ from scipy.optimize import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import count
-from ..estimators.pipelines import on_its_rows
 from ..estimators.naming import axis_names
-from .style import Display, caveat, group_styles, legend_names, new_axes, note_below, variable_names
+from ..estimators.pipelines import on_its_rows
+from .style import Display, caveat, group_styles, is_given, legend_names, new_axes, note_below, variable_names
 
 __all__ = ["ProjectionDisplay"]
 
@@ -76,8 +76,8 @@ class ProjectionDisplay(Display):
         """The rows X (n x p) on two `axes` (from 0) of a fitted estimator, a search or a pipeline that ends in one.
 
         Without X the groups are shown as ellipses only. At most `n_arrows` variables are shown as arrows, those with
-        the largest loadings. `names` (p) are the names of the variables, by default those of the fit. `labels` (n) are other
-        groups of the rows than those of `predict`; rows with -1 are left out.
+        the largest loadings. `names` (p) are the names of the variables, by default those of the fit. `labels` (n) are
+        other groups of the rows than those of `predict`; rows with -1 are left out.
         """
         check_is_fitted(model)
         model, X = on_its_rows(model, X)
@@ -108,7 +108,7 @@ class ProjectionDisplay(Display):
         return cls(
             points, labels, centres, ellipses, loadings[shown], [all_names[j] for j in shown], chosen, sizes, d,
             _strangers(points, labels, centres, covariances), tuple(axis_names(model, all_names)[j] for j in chosen),
-            _known_names(model), given or str(getattr(model, "stop_reason_", "")) == "given groups",
+            _known_names(model), given or is_given(model),
         )  # fmt: skip
 
     @property
@@ -127,8 +127,8 @@ class ProjectionDisplay(Display):
     def plot(self, ax=None, *, group_names=None, palette=None):
         """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points over the span of 95% of it.
 
-        A note below the picture says what the ellipses are, why points lie in another group's, and what was not checked.
-        The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
+        A note below the picture says what the ellipses are, why points lie in another group's, and what was not
+        checked. The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
         `palette` is a list of colours or the name of a matplotlib colormap; the default is safe for colour-blind
         readers.
         """

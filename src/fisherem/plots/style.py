@@ -10,8 +10,8 @@ import numpy as np
 from .._utils.wording import column_name, count, group_names_of
 
 __all__ = [
-    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_style", "group_styles", "legend_names",
-    "new_axes", "note_below", "variable_names",
+    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_style", "group_styles", "is_given",
+    "legend_names", "new_axes", "note_below", "variable_names",
 ]  # fmt: skip
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
@@ -108,6 +108,11 @@ def note_below(ax, text: str, down: int = 34) -> None:
         text, (0, 0), (0, -down), xycoords="axes fraction", textcoords="offset points", va="top", fontsize=8,
         color="0.3", annotation_clip=False,
     )  # fmt: skip
+
+
+def is_given(model) -> bool:
+    """Whether the groups of a fitted model were given rather than found."""
+    return str(getattr(model, "stop_reason_", "")) == "given groups"
 
 
 def caveat(n: int, K: int, given: bool = False) -> str:

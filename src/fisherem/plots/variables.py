@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.pipelines import on_its_rows
 from ..estimators.naming import axis_names
+from ..estimators.pipelines import on_its_rows
 from .style import (
     PALETTE,
     Display,
     caveat,
     colours_of,
     group_styles,
+    is_given,
     legend_names,
     new_axes,
-    note_below,
     variable_names,
 )
 
@@ -111,6 +111,8 @@ class ProfilesDisplay(Display):
         What the groups are called, if they have names.
     n_rows : int
         The rows of the fit.
+    given : bool
+        Whether the groups were given, not found.
     """
 
     values: np.ndarray
@@ -119,6 +121,7 @@ class ProfilesDisplay(Display):
     standardised: bool
     group_names: list[str] | None = None
     n_rows: int = 0
+    given: bool = False
 
     @classmethod
     def from_estimator(cls, model, X=None, *, names=None) -> ProfilesDisplay:
@@ -142,7 +145,9 @@ class ProfilesDisplay(Display):
             values = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, spread))
         known = getattr(model, "group_names_", None)
         called = None if known is None else [str(name) for name in known]
-        return cls(values, np.asarray(model.support_), all_names, X is not None, called, len(model.labels_))
+        return cls(
+            values, np.asarray(model.support_), all_names, X is not None, called, len(model.labels_), is_given(model)
+        )
 
     def plot(self, ax=None, *, group_names=None, palette=None):
         """A line per group, a grey bar per selected variable.
@@ -170,10 +175,8 @@ class ProfilesDisplay(Display):
         else:
             ax.set_xlabel("number of the variable, from 1")
         ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
-        ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey)", fontsize=10)
+        said = f"\n{caveat(self.n_rows, K, self.given)}" if self.n_rows else ""
+        ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey){said}", fontsize=10)
         ax.legend(frameon=False, ncols=1 if K <= _LONG_LEGEND else 2)
-        if self.n_rows:
-            longest = max(map(len, self.names)) if p <= _MAX_NAMED else 0
-            note_below(ax, caveat(self.n_rows, K), 34 + 6 * longest)
         self.ax_ = ax
         return self

@@ -114,15 +114,13 @@ def _report(done: Finished, path: Path) -> None:
 WRITERS.seal()
 
 
-def write_all(
-    folder, fitted, model, table, X, scaler=None, stability=None, annotate=(), title=None
-) -> list[Path]:
+def write_all(folder, fitted, model, table, X, scaler=None, stability=None, annotate=(), title=None) -> list[Path]:
     """Every registered file of a fit, all or none of them; returns the paths.
 
     `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
     `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what was found again on other
-    rows. With it, labels.csv, variables.csv, roles.csv and markers.csv have a column reproducibility: the share of the refits. The
-    page shows the columns `annotate` of what is known of the rows.
+    rows. With it, labels.csv, variables.csv, roles.csv and markers.csv have a column reproducibility: the share of the
+    refits. The page shows the columns `annotate` of what is known of the rows.
     """
     done = Finished(fitted, model, table, X, scaler, stability, tuple(annotate), title)
     folder = Path(folder)

@@ -95,7 +95,13 @@ class Subclusters:
         write = import_module("fisherem.reports").report  # `reports` imports this package
         notes = [notes] if isinstance(notes, str) else list(notes)
         return write(
-            self.fitted, self.rows(X), path, ids=ids, title=title or f"Groups inside {name}", notes=[said, *notes], **about
+            self.fitted,
+            self.rows(X),
+            path,
+            ids=ids,
+            title=title or f"Groups inside {name}",
+            notes=[said, *notes],
+            **about,
         )
 
 

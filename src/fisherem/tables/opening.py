@@ -104,8 +104,8 @@ def _check_annotation(source: Any, table: Table, names: Sequence[str]) -> None:
     if missing:
         among = f"; there are {listed(known, 10)}" if known else ""
         raise TableError(
-            f"{source}: --annotate names {missing[0]!r}, which is neither a column of a text file or workbook nor known "
-            f"of the rows from a sample sheet or the file itself{among}"
+            f"{source}: --annotate names {missing[0]!r}, which is neither a column of a text file or workbook nor "
+            f"known of the rows from a sample sheet or the file itself{among}"
         )
 
 

@@ -36,8 +36,8 @@ def table_rows(model: Any, X: Any) -> TableRows:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of the rows that are in a group: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing, `mean`
-    and `deviation` (p) of each column, and `means` (K x p) of the groups' rows, NaN for a group without rows."""
+    """Of the rows that are in a group: `counts` (K) of the groups, `observed` (K x p) their cells that are not missing,
+    `mean` and `deviation` (p) of each column, and `means` (K x p) of the groups' rows, NaN for a group without rows."""
 
     counts: np.ndarray
     observed: np.ndarray

@@ -32,8 +32,8 @@ class HeatMap:
     """`levels` (v x m) from 0 to 30, 15 at the overall mean and 31 where a cell is missing, of v variables in m rows.
 
     `places` (m) say where the rows stand in the page's list of rows; they are ordered by group, the groups as in the
-    dendrogram `tree`, and inside a group along the first axis. `groups` (m) are their groups, `group_names` K. `indices`
-    (v) are the variables' numbers in the table (from 0), with their `names`; `n_variables` could be shown in all, and
+    dendrogram `tree`, and inside a group along the first axis. `groups` (m) are their groups, `group_names` K.
+    `indices` (v) are the variables' numbers in the table (from 0), with their `names`; `n_variables` could be shown in all, and
     the table has `n_rows`. `tracks` are annotations of the rows.
     """
 

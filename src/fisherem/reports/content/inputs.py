@@ -11,8 +11,8 @@ from ..._utils.wording import column_name
 from ...estimators import BayesianFisherEM, FisherEM
 from ...estimators.naming import names_of_groups
 from ...search.model_search import ModelSearch
-from ..text import clean
 from ...tables.rows_by_group import TableRows
+from ..text import clean
 
 __all__ = [
     "column_names", "fitted_model", "group_names", "known_classes", "note_list", "raw_names", "row_ids",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ __all__ = ["Dots", "MarkerRow", "Markers", "markers_of"]
 _MOST_LISTED, _FEWEST_LISTED, _MOST_EACH = 120, 2, 12
 # Lines of the dot plot, about a screen; a group has one at least.
 _MOST_DOTS = 36
+_SHOWN = (
+    "direction", "effect", "effect_nearest", "nearest", "mean_inside", "mean_outside", "share_beyond", "role",
+)  # fmt: skip
 # Smaller differences are not drawn, as on the rest of the page.
 _LEAST_EFFECT = 0.5
 
@@ -80,19 +84,19 @@ def markers_of(
     each = max(_FEWEST_LISTED, min(_MOST_EACH, _MOST_LISTED // len(called)))
     first = frame.groupby(k, sort=False).cumcount().to_numpy() < each
     listed = first & (frame["direction"] != "").to_numpy()
-    columns = {name: frame.get(name, pd.Series(np.nan, frame.index)) for name in ("reproducibility", "p", "q")}
     rows = [
-        MarkerRow(
-            int(k[i]), int(j[i]), clean(frame["variable"].iat[i], 60), *(
-                frame[name].iat[i] for name in (
-                    "direction", "effect", "effect_nearest", "nearest", "mean_inside", "mean_outside", "share_beyond",
-                    "role",
-                )
-            ), *(float(columns[name].iat[i]) if name in frame else None for name in ("reproducibility", "p", "q")),
-        )
-        for i in np.flatnonzero(listed)
-    ]  # fmt: skip
+        _row(record, int(k[i]), int(j[i]))
+        for i, record in zip(np.flatnonzero(listed), frame[listed].to_dict("records"), strict=True)
+    ]
     return Markers(rows, len(frame), _dots(frame, k, j, names, called)) if rows else None
+
+
+def _row(record: dict[Any, Any], k: int, j: int) -> MarkerRow:
+    known: dict[str, Any] = {
+        name: float(record[name]) if name in record else None for name in ("reproducibility", "p", "q")
+    }
+    given = {name: record[name] for name in _SHOWN}
+    return MarkerRow(k=k, index=j, name=clean(record["variable"], 60), **given, **known)
 
 
 def _dots(frame: pd.DataFrame, k: np.ndarray, j: np.ndarray, names: list[str], called: list[str]) -> Dots | None:

@@ -210,7 +210,7 @@ def groups(posteriors: np.ndarray, weights: np.ndarray, group: np.ndarray | None
 
 
 def doubts(posteriors: np.ndarray, ids, known, group: np.ndarray | None = None) -> tuple[list[Doubt], int]:
-    """At most 200 rows whose group has a posterior (of n x K) below 0.9, least certain first; and how many there are."""
+    """At most 200 rows whose group has a posterior (of n x K) below 0.9, least certain first; and how many in all."""
     group = posteriors.argmax(axis=1) if group is None else group
     largest = _own(posteriors, group)
     rows = np.flatnonzero(largest < DOUBT)

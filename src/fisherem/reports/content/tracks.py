@@ -47,7 +47,7 @@ def annotation(given: Any, X: Any, n: int) -> pd.DataFrame | None:
         given = given.to_frame()
     if not isinstance(given, pd.DataFrame):
         raise TypeError(f"annotate must be a frame with a row per row of X; got {type(given).__name__}")
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     named = isinstance(X, pd.DataFrame) and not isinstance(given.index, pd.RangeIndex)
     if named and not given.index.equals(index):
         missing = index.difference(given.index)

@@ -28,7 +28,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 @dataclass
 class Variable:
     """A selected variable: its number in the table (from 0), loadings (d), their length, means (K), and the quantiles
-    of its values in each group (K x 5, NaN for a group without rows); no quantiles if it has no picture. `group_names` are K."""
+    of its values in each group (K x 5, NaN for a group without rows); no quantiles if it has no picture.
+    `group_names` are K."""
 
     index: int
     name: str

@@ -14,6 +14,7 @@ from .path import path_panels
 from .profile import profile_plot
 
 __all__ = [
-    "box_plot", "consensus_figure", "consensus_scale", "criterion_lines", "dot_keys", "dot_plot", "heat_figure", "heat_scale", "legend_mark",
+    "box_plot", "consensus_figure", "consensus_scale", "criterion_lines", "dot_keys", "dot_plot", "heat_figure",
+    "heat_scale", "legend_mark",
     "path_panels", "profile_plot", "track_keys",
 ]  # fmt: skip

@@ -65,12 +65,12 @@ def _dots(width: int, dots: Dots) -> str:
         parts.append(element("g", head, data_group=k))
     for i in range(v):
         parts.append(_line(dots, i, _TOP + _ROW * i, left, across, radius, characters))
-    for i in np.flatnonzero(np.diff(dots.marks)):
-        y = _TOP + _ROW * (int(i) + 1.0)
+    for last in np.flatnonzero(np.diff(dots.marks)).tolist():
+        y = _TOP + _ROW * (last + 1.0)
         parts.append(element("line", x1=4.0, x2=float(wide), y1=y, y2=y, class_="grid"))
     alt = (
-        f"Dot plot of {count(v, 'variable')} that mark {count(K, 'group')}: the area of a dot is the share of the group's "
-        "rows beyond the mean of the others, its colour the effect. The table below has the numbers."
+        f"Dot plot of {count(v, 'variable')} that mark {count(K, 'group')}: the area of a dot is the share of the "
+        "group's rows beyond the mean of the others, its colour the effect. The table below has the numbers."
     )
     return svg.figure(wide, _TOP + _ROW * v + 4, "".join(parts), alt, class_="dots")
 

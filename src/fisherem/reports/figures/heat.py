@@ -1,4 +1,4 @@
-"""The heat map: a line per variable, a column per row, ordered by group; a dendrogram of the groups and tracks above."""
+"""The heat map: a line per variable, a column per row, by group; a dendrogram of the groups and tracks above."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def heat_figure(heat: HeatMap, key: str = "heat") -> str:
 
     The cells are one picture with the id `key`-cells, which all of them show.
     """
-    v, m = heat.levels.shape
+    m = heat.levels.shape[1]
     pictures = [_picture(f"{key}-cells", heat.levels, [*heat_scale(), _GREY])]
     pictures += [
         _picture(f"{key}-track{i}", _codes(track)[None].astype(np.uint8), _colours(track))
@@ -101,8 +101,9 @@ def _heat(width: int, heat: HeatMap, key: str, below: int = 0) -> str:
         words = element("title", svg.escape(track.name)) + svg.escape(shorten(track.name, characters))
         parts.append(element("text", words, x=left - 8, y=y + 10, text_anchor="end", class_="name track"))
     parts += [_group(heat, k, left, across, tree, (top, bottom)) for k in np.unique(heat.groups).tolist()]
-    area = {"x": left, "y": above, "width": width - left, "height": top - above}
-    parts += [element("rect", **area, class_="trackarea", aria_hidden="true")] if heat.tracks else []
+    if heat.tracks:
+        size = {"width": width - left, "height": float(top - above)}
+        parts.append(element("rect", "", x=left, y=above, **size, class_="trackarea", aria_hidden="true"))
     parts.append(element("rect", x=left, y=top, width=width - left, height=v * row, class_="area", aria_hidden="true"))
     parts += [_name(heat, i, top + i * row, width, left, characters, row) for i in range(v)]
     return element(

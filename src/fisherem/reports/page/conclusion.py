@@ -129,7 +129,8 @@ def _of_small_groups(c: Content) -> Iterator[str]:
     if small and not said:
         who = listed([c.names[k] for k in small], quoted=False)
         has, their = ("has", "its") if len(small) == 1 else ("have", "their")
-        yield f"{who[0].upper() + who[1:] if not c.named else who} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
+        who = who if c.named else who[0].upper() + who[1:]
+        yield f"{who} {has} fewer than {_FEW_ROWS} rows: {their} means and variances are uncertain."
     for k in np.flatnonzero(c.groups.counts == 0):
         yield f"No row is in {c.names[int(k)]}."
 

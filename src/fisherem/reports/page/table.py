@@ -75,14 +75,14 @@ def report(
     if hasattr(model, "mean_spectra"):
         return model.report(path, title=title)
     if hasattr(model, "placed_elsewhere"):  # an Explanation
-        given = {"group_names": group_names, "significance": significance, "annotate": annotate}
-        return model.report(X, path, ids=ids, title=title, notes=notes or (), **given)
+        about = {"group_names": group_names, "significance": significance, "annotate": annotate}
+        return model.report(X, path, ids=ids, title=title, notes=notes or (), **about)
     steps = steps_in_words(model)
     if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
         model, X = on_its_rows(model, X)
         notes = [*steps, *([notes] if isinstance(notes, str) else notes or [])]
     notes = [notes] if isinstance(notes, str) else list(notes or [])
-    given = None
+    given: np.ndarray | None = None
     if is_factor_mixture(model):
         factors = model
         model, given, own, fitted = as_given_groups(factors, X)

@@ -173,7 +173,7 @@ def build(
 def _maps(
     table: TableRows, moments: Moments, points: rows.Points, listed: list[Variable], support: np.ndarray,
     names: list[str], called: list[str], frame,
-) -> dict[str, HeatMap | None]:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """The heat map of the selected variables, and that of all where some are not selected."""
     if len(called) == 1:
         return {"heat": None, "heat_all": None}

@@ -28,7 +28,8 @@ __all__ = [
 def labels_table(model, X, ids) -> pd.DataFrame:
     """A row per row of X: its id, its cluster (from 1), the posterior of that cluster, and how far outside it is.
 
-    Groups with names have these in a column group. `tail_probability` is the result of `outlyingness`; a model that cannot tell has no such column.
+    Groups with names have these in a column group. `tail_probability` is the result of `outlyingness`; a
+    model that cannot tell has no such column.
     """
     posteriors = np.asarray(model.predict_proba(X))
     cluster = posteriors.argmax(axis=1)
