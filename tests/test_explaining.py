@@ -3,6 +3,11 @@
 import json
 
 import dask.array as da
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +96,55 @@ def test_bad_labels(simulated, labels, message):
         explain(simulated[0], labels)
 
 
+def test_groups_keep_their_names_and_labels(simulated):
+    X, y = simulated
+    words = np.array(["up", "down", "middle"], object)[y]
+    words[:20] = None
+    found = explain(X, words)
+    assert set(found.predict(X)) == {"up", "down", "middle"}
+    assert (found.predict(X) == words)[20:].mean() == pytest.approx(found.agreement)
+    assert repr(found).startswith("Explanation(down, middle, up: 5 of 25 variables, C(K, S) = ")
+    assert len(repr(found)) < 120
+    said = str(found.summary())
+    assert "down with" in said
+    assert f"would place {found.placed_elsewhere.sum()} of 280 rows" in said
+    assert "20 rows without a group left out" in said
+    markers = found.markers(X)
+    assert list(dict.fromkeys(markers["group"])) == ["down", "middle", "up"]
+    inside = markers.set_index(["group", "variable"]).loc[("up", "x1"), "mean_inside"]
+    assert inside == pytest.approx(X[words == "up", 0].mean())
+    table = found.table(X)
+    assert list(table["group"][20:]) == list(words[20:])
+    assert table["group"][:20].isna().all()
+    assert list(table["placed"]) == list(found.predict(X))
+    with pytest.raises(ValueError, match="the 300 rows that were explained; got 10"):
+        found.markers(X[:10])
+
+
+def test_numbers_stay_numbers(simulated):
+    X, y = simulated
+    found = explain(X, 10 * y)
+    assert found.predict(X).dtype.kind == "i"
+    assert set(found.predict(X)) == {0, 10, 20}
+    assert set(found.markers(X)["group"]) == {0, 10, 20}
+    assert found.classes == ["0", "10", "20"]
+    assert found.group_names == ["label 0", "label 10", "label 20"]  # a number alone could be a count
+    assert "label 10 with" in str(found.summary())
+
+
+def test_the_plot_has_the_rows_where_they_were_given(simulated):
+    X, y = simulated
+    labels = np.where(np.arange(300) < 20, -1, y)
+    found = explain(X, labels)
+    display = found.plot(X, palette=["red", "green", "blue"])
+    np.testing.assert_array_equal(display.labels, y[20:])
+    assert len(display.points) == 280
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == [f"label {k} ({n})" for k, n in enumerate(np.bincount(y[20:]))]
+    assert any("were given, not found" in text.get_text() for text in display.ax_.texts)
+    plt.close("all")
+
+
 def test_the_command_line_and_the_page(tmp_path):
     X, y = datasets.load("wine", as_frame=True)
     path = tmp_path / "wine.csv"
@@ -107,6 +161,17 @@ def test_the_command_line_and_the_page(tmp_path):
     assert "The role of every variable" in page
     assert "Barolo" in page
     assert load(out / "model.skops").predict(X).shape == (178,)
+    labels, markers, variables = (pd.read_csv(out / f"{name}.csv") for name in ("labels", "markers", "variables"))
+    assert list(labels.columns) == ["id", "group", "placed", "posterior", "tail_probability"]
+    assert list(labels["group"]) == list(np.array(["Barolo", "Grignolino", "Barbera"])[y])
+    moved = (labels["group"] != labels["placed"]).sum()
+    assert f"would place {moved} of 178 rows" in result.output
+    inside = markers.set_index(["group", "variable"]).loc[("Barolo", "proline"), "mean_inside"]
+    assert inside == pytest.approx(X.loc[y == 0, "proline"].mean())
+    assert variables.set_index("name").loc["proline", "mean Barolo"] == pytest.approx(inside)
+    again = CliRunner().invoke(main, ["predict", str(out / "model.skops"), str(path), "-o", str(tmp_path / "l.csv")])
+    assert again.exit_code == 0, again.output
+    assert list(pd.read_csv(tmp_path / "l.csv")["group"]) == list(labels["placed"])
     as_json = CliRunner().invoke(main, ["explain", str(path), "--label-column", "cultivar", "-o", str(out), "--json"])
     assert json.loads(as_json.output)["roles"]["selected"] == selected
     without = CliRunner().invoke(main, ["explain", str(path), "-o", str(out)])

@@ -370,7 +370,7 @@ def test_a_writer(frame, data, tmp_path):
 
     model = FisherEM(3, **SHORT).fit(frame)
     search = searched(FisherEM(**SHORT), frame)
-    usual = {"labels.csv", "variables.csv", "criteria.csv", "model.skops", "report.html"}
+    usual = {"labels.csv", "variables.csv", "markers.csv", "criteria.csv", "model.skops", "report.html"}
     with WRITERS.having("sizes.txt", sizes):
         written = write_all(tmp_path / "one", model, model, Table(frame, range(1, 91), notes=["as it is"]), frame)
         assert {path.name for path in written} == usual | {"sizes.txt"}

@@ -5,10 +5,14 @@ import io
 import re
 
 import numpy as np
+import pandas as pd
+import pytest
 from PIL import Image
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.reports.content.heat import HALF, MISSING, RANGE
+from fisherem.reports.content.tracks import STEPS, tracks
+from fisherem.reports.content.tree import group_tree
 from fisherem.reports.figures.pixels import colour_scale, indexed_png
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
@@ -34,7 +38,8 @@ def test_rows_are_ordered_by_group_and_along_the_first_axis(three, wines):
     content = build(three, wines[0])
     heat = content.heat
     assert sorted(heat.places) == list(range(178))
-    np.testing.assert_array_equal(heat.groups, np.sort(three.labels_))
+    assert sorted(heat.tree.order) == [0, 1, 2]
+    np.testing.assert_array_equal(heat.groups, np.repeat(heat.tree.order, np.bincount(three.labels_)[heat.tree.order]))
     along = content.points.coordinates[heat.places, 0]
     for k in range(3):
         inside = along[heat.groups == k]
@@ -44,7 +49,8 @@ def test_rows_are_ordered_by_group_and_along_the_first_axis(three, wines):
 def test_variables_that_are_high_in_the_same_group_stand_together(three, wines):
     X, _ = wines
     z = (X - X.mean()) / X.std(ddof=0)
-    highest = [z.iloc[:, j].groupby(three.labels_).mean().argmax() for j in build(three, X).heat.indices]
+    heat = build(three, X).heat
+    highest = [heat.tree.order.index(z.iloc[:, j].groupby(three.labels_).mean().argmax()) for j in heat.indices]
     assert highest == sorted(highest)
 
 
@@ -107,3 +113,60 @@ def test_missing_cells_are_grey_and_left_out_of_every_mean(wines):
     assert (
         f"{gaps.sum()} cells ({100 * gaps.mean():.1f}%) are missing: figures and means use the observed cells." in text
     )
+
+
+def test_the_dendrogram_is_average_linkage_of_the_means():
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(6, 4))
+    tree = group_tree(means)
+    clusters, heights = [[k] for k in range(6)], []
+    while len(clusters) > 1:
+        pairs = [(a, b) for i, a in enumerate(clusters) for b in clusters[i + 1 :]]
+        away = [np.mean([np.linalg.norm(means[i] - means[j]) for i in a for j in b]) for a, b in pairs]
+        heights.append(min(away))
+        a, b = pairs[int(np.argmin(away))]
+        clusters = [c for c in clusters if c not in (a, b)] + [a + b]
+        places = sorted(tree.order.index(k) for k in a + b)
+        assert places == list(range(places[0], places[0] + len(places)))  # branches do not cross
+    np.testing.assert_allclose([join[4] for join in tree.joins], heights)
+    assert tree.order[0] == 0
+    assert group_tree(means[:2]).joins == []
+
+
+def test_all_variables_in_the_order_of_the_same_tree(three, wines):
+    content = build(three, wines[0])
+    assert sorted(content.heat_all.indices) == list(range(13))
+    assert content.heat_all.tree == content.heat.tree
+    assert content.heat_all.places.tolist() == content.heat.places.tolist()
+    data = data_of(render(content))
+    assert data["heatAll"]["variables"] == content.heat_all.indices
+
+
+def test_annotations_are_lines_above_the_map(three, wines):
+    X, y = wines
+    kind = pd.Series([None, *np.array(["a", "b", "c"])[y[1:]]], index=X.index)
+    frame = pd.DataFrame({"kind": kind, "height": np.arange(178.0)}, index=X.index).iloc[::-1]  # matched by name
+    content = build(three, X, annotate=frame)
+    rows = content.points.rows[content.heat.places]
+    first, second = content.heat.tracks
+    assert first.categories == ["a", "b", "c"]
+    assert [t if t != "missing" else None for t in first.texts] == list(kind.iloc[rows])
+    assert (first.levels == -1).sum() == 1
+    np.testing.assert_array_equal(second.levels, np.round(rows / 177 * (STEPS - 1)))
+    assert (second.low, second.high) == ("0", "177")
+    assert [t["name"] for t in data_of(render(content))["heat"]["tracks"]] == ["kind", "height"]
+    many = tracks(pd.DataFrame({"x": [f"c{i % 30}" for i in range(178)]}), np.arange(178))[0]
+    assert len(many.categories) == 12
+    assert many.categories[-1] == "other"
+
+
+def test_annotations_that_do_not_belong_to_the_rows_are_refused(three, wines):
+    X, _ = wines
+    with pytest.raises(ValueError, match=r"one row per row of X \(178\); got 5"):
+        build(three, X, annotate=pd.DataFrame({"a": range(5)}))
+    with pytest.raises(ValueError, match="no row for 'wine 1'"):
+        build(three, X, annotate=pd.DataFrame({"a": range(177)}, index=X.index.delete(1)))
+    with pytest.raises(TypeError, match="must be a frame"):
+        build(three, X, annotate=[1, 2])
+    with pytest.raises(ValueError, match="at most 12"):
+        build(three, X, annotate=pd.DataFrame(np.zeros((178, 13))))

@@ -120,7 +120,8 @@ class ExplainsRows:
         for `predict`, they are enough here.
 
         `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most
-        probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and it has no change.
+        probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and
+        it has no change.
         """
         check_is_fitted(self)
         model, X = self._for_columns(X)  # type: ignore[attr-defined]

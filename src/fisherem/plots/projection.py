@@ -128,8 +128,8 @@ class ProjectionDisplay(Display):
         """Draw on `ax`, or on a new figure. With one axis, each group is a strip of points over the span of 95% of it.
 
         A note below the picture says what the ellipses are, why points lie in another group's, and what was not
-        checked. The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
-        `palette` is a list of colours or the name of a matplotlib colormap; the default is safe for colour-blind
+        checked. The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are
+        given. `palette` is a list of colours or the name of a matplotlib colormap; the default is safe for colour-blind
         readers.
         """
         ax = new_axes(ax, (8, 6))

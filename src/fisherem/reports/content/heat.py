@@ -33,8 +33,8 @@ class HeatMap:
 
     `places` (m) say where the rows stand in the page's list of rows; they are ordered by group, the groups as in the
     dendrogram `tree`, and inside a group along the first axis. `groups` (m) are their groups, `group_names` K.
-    `indices` (v) are the variables' numbers in the table (from 0), with their `names`; `n_variables` could be shown in all, and
-    the table has `n_rows`. `tracks` are annotations of the rows.
+    `indices` (v) are the variables' numbers in the table (from 0), with their `names`; `n_variables` could be shown in
+    all, and the table has `n_rows`. `tracks` are annotations of the rows.
     """
 
     levels: np.ndarray
