@@ -10,7 +10,7 @@ import pytest
 
 from fisherem import FisherEM, SparseFisherEM, datasets, plots
 from fisherem.plots import MergeDisplay, ProjectionDisplay
-from fisherem.plots.style import Display
+from fisherem.plots.style import Display, colours_of, group_styles
 
 
 @pytest.fixture
@@ -257,4 +257,113 @@ def test_a_display_is_one_line(fitted):
     many = MergeDisplay(*range(len(fields(MergeDisplay))))
     assert "\n" not in repr(many)
     assert len(repr(model.plot(X))) <= 110
+    plt.close("all")
+
+
+GROUP_DISPLAYS = ["projection", "profiles", "loadings", "merge", "label map", "spectra", "selection"]
+
+
+def _display(name, model, X):
+    """A display of a fitted model by its name."""
+    if name == "merge":
+        return plots.MergeDisplay.from_estimator(model, X)
+    if name == "label map":
+        return plots.LabelMapDisplay.from_labels(np.arange(12).reshape(3, 4) % 3)
+    if name == "spectra":
+        return plots.SpectraDisplay.from_spectra(model.group_means_, model.support_)
+    if name == "selection":
+        return plots.SelectionDisplay.from_models({"a": model, "b": model, "c": model})
+    if name == "projection":
+        return ProjectionDisplay.from_estimator(model, X)
+    kinds = {"profiles": plots.ProfilesDisplay, "loadings": plots.LoadingsDisplay}
+    return kinds[name].from_estimator(model)
+
+
+@pytest.mark.parametrize("name", GROUP_DISPLAYS)
+def test_a_palette_gives_the_colours_of_every_display(fitted, name):
+    from matplotlib.colors import to_rgba
+
+    display = _display(name, *fitted)
+    wanted = ["#123456", "#abcdef", "#fedcba"]
+    display.plot(palette=wanted)
+    ax = display.ax_
+    drawn = {to_rgba(line.get_color()) for line in ax.lines}
+    drawn |= {tuple(c) for collection in ax.collections for c in collection.get_facecolor()}
+    drawn |= {patch.get_facecolor() for patch in ax.patches}
+    drawn |= {
+        (*map(float, pixel), 1.0) for image in ax.images for pixel in np.asarray(image.get_array()).reshape(-1, 3)
+    }
+    seen = {tuple(np.round(c[:3], 3)) for c in drawn}
+    expected = [tuple(np.round(to_rgba(c)[:3], 3)) for c in wanted[: 2 if name == "loadings" else 3]]
+    assert set(expected) <= seen
+    plt.close("all")
+
+
+def test_palettes_are_lists_of_colours_or_names_of_maps():
+    assert colours_of(None, 3) == ["#0072B2", "#D55E00", "#009E73"]
+    assert colours_of("tab10", 2) == ["#1f77b4", "#ff7f0e"]
+    assert colours_of(["red", "#00ff00"], 3) == ["#ff0000", "#00ff00", "#ff0000"]
+    assert len(set(colours_of("viridis", 12))) == 12
+    for palette in ("no such map", ["red", "nonsense"], []):
+        with pytest.raises(ValueError, match="palette must be"):
+            colours_of(palette, 3)
+
+
+@pytest.mark.parametrize("K", [2, 3, 8, 12])
+def test_default_colours_and_markers_tell_twelve_groups_apart(K):
+    assert len(set(group_styles(K))) == K
+    assert len({colour for colour, _ in group_styles(K)}) == K
+
+
+def test_axes_say_what_they_are_made_of(fitted):
+    model, X = fitted
+    display = ProjectionDisplay.from_estimator(model, X)
+    terms = np.abs(model.loadings_) * (np.asarray(X) / model.scales_).std(axis=0)[:, None]
+    names = getattr(model, "feature_names_in_", [f"x{j + 1}" for j in range(13)])
+    for j, called in enumerate(display.axis_names):
+        first, second = np.argsort(-terms[:, j])[:2]
+        assert called.startswith(f"axis {j + 1}: {names[first]}")
+        assert called.endswith((f"{names[first]}", f", {names[second]}"))
+    assert display.plot().ax_.get_xlabel() == display.axis_names[0]
+    scaled = SparseFisherEM(3, random_state=0, scale="none").fit(X * np.geomspace(1e-2, 1e2, 13))
+    units = np.abs(scaled.loadings_) * (X * np.geomspace(1e-2, 1e2, 13)).std(axis=0).reshape(-1, 1)
+    assert names[np.argmax(units[:, 0])] in ProjectionDisplay.from_estimator(scaled).axis_names[0]
+    plt.close("all")
+
+
+def test_pictures_say_what_was_not_checked(fitted):
+    model, X = fitted
+    texts = [text.get_text() for text in ProjectionDisplay.from_estimator(model, X).plot().ax_.texts]
+    assert any("178 rows in 3 groups, not checked on other rows" in text for text in texts)
+    assert "not checked on other rows" in plots.ProfilesDisplay.from_estimator(model).plot().ax_.get_title()
+    plt.close("all")
+
+
+def test_names_of_groups_are_used_by_displays(wine):
+    model = SparseFisherEM(3, random_state=0, n_init=1).fit(wine[0]).name_groups(["a", "b", "c"])
+    legend = ProjectionDisplay.from_estimator(model, wine[0]).plot().ax_.get_legend()
+    assert [text.get_text()[0] for text in legend.get_texts()] == ["a", "b", "c"]
+    ax = MergeDisplay.from_estimator(model, wine[0]).plot().ax_
+    assert sorted(text.get_text() for text in ax.get_xticklabels()) == ["a", "b", "c"]
+    legend = plots.ProfilesDisplay.from_estimator(model).plot(group_names=["x", "y", "z"]).ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["x", "y", "z"]
+    plt.close("all")
+
+
+def test_the_dot_plot_shows_the_table(fitted):
+    model, X = fitted
+    table = model.markers(X)
+    display = plots.MarkersDisplay.from_markers(table, n_variables=2)
+    wide = table.pivot(index="variable", columns="group", values=["effect", "share_beyond"])
+    np.testing.assert_array_equal(display.effect, wide["effect"].loc[display.names])
+    np.testing.assert_array_equal(display.share, wide["share_beyond"].loc[display.names])
+    first = table[table["group"] == "group 1"]["variable"].iloc[:2]
+    assert display.names[:2] == list(first)
+    ax = display.plot().ax_
+    dots = ax.collections[0]
+    np.testing.assert_allclose(dots.get_sizes(), 130 * display.share.ravel())
+    np.testing.assert_allclose(dots.get_array(), display.effect.ravel())
+    none = table.assign(effect=0.0)
+    with pytest.raises(ValueError, match="no variable differs"):
+        plots.MarkersDisplay.from_markers(none)
     plt.close("all")

@@ -150,7 +150,7 @@ def test_annotations_are_lines_above_the_map(three, wines):
     rows = content.points.rows[content.heat.places]
     first, second = content.heat.tracks
     assert first.categories == ["a", "b", "c"]
-    assert [t if t != "missing" else None for t in first.texts] == list(kind.iloc[rows])
+    assert first.texts == list(kind.fillna("missing").iloc[rows])
     assert (first.levels == -1).sum() == 1
     np.testing.assert_array_equal(second.levels, np.round(rows / 177 * (STEPS - 1)))
     assert (second.low, second.high) == ("0", "177")

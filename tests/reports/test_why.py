@@ -95,6 +95,8 @@ def test_the_bars_of_a_row_are_saved_and_interactions_are_named(browser, pages, 
     visit(browser, pages["four"])  # a common covariance
     click(browser, one(browser, "#row-body tr[data-row='7'] button"))
     assert not browser.find_elements(By.CSS_SELECTOR, "#why-pair")
+    assert len(lines(browser)) > 3
+    assert browser.get_log("browser") == []
 
 
 def test_a_row_that_is_clicked_in_the_plot_has_a_link_to_its_bars(browser, pages):

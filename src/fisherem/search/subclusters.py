@@ -174,7 +174,7 @@ def _place(model, group) -> int:
         for known in (names, labels):
             if group in known:
                 return known.index(group)
-        raise ValueError(f"there is no group {group!r}: the groups are {listed(names, 12)}")
+        raise ValueError(f"there is no group {group!r}: the groups are {listed(names, 12, quoted=False)}")
     check_number("group", group, integer=True, least=1, most=len(names))
     return int(group) - 1
 

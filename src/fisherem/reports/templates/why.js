@@ -48,7 +48,8 @@
     Page.byId("why-title").textContent = data.placed
       ? `What speaks for row ${data.ids[i]} being in ${group} and not in ${next}`
       : `Why row ${data.ids[i]} is in ${group} and not in ${next}`;
-    Page.byId("why-pair").textContent = bars ? pair(i) : "";
+    const said = Page.byId("why-pair"); // only where pairs of variables have terms
+    if (said) said.textContent = bars ? pair(i) : "";
     Page.byId("why-move").textContent = bars ? move(i) : "";
     Page.byId("why-odds").textContent = bars ? number(bars.reduce((a, b) => a + b, 0)) : "not computed for this row, which has missing cells or is beyond the limit of this page";
     if (!bars) return body.replaceChildren();
