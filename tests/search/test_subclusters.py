@@ -24,7 +24,7 @@ def nested():
 
 @pytest.fixture(scope="module")
 def model(nested):
-    X, y = nested
+    X, _ = nested
     fitted = FisherEM(3, random_state=0, n_init=2).fit(X)
     assert (np.bincount(fitted.labels_) == 100).all()
     return fitted

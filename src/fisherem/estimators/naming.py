@@ -37,29 +37,19 @@ _CHARACTERS = 24
 def axis_names(model: Any, names: Sequence[str] | None = None) -> list[str]:
     """What each axis is made of: "axis 1: flavanoids, proline".
 
-    These are the variables whose terms vary most, by the size of their loading times the standard deviation that the
-    model has for the (divided) column; `names` are p.
+    These are the variables that contribute most to the differences of the groups along it: by the size of their loading
+    times the standard deviation of the groups' means, in divided columns. `names` are p.
     """
-    loadings = np.asarray(model.loadings_)
+    loadings, weights = np.asarray(model.loadings_), np.asarray(model.weights_)
     names = variable_names(model, len(loadings)) if names is None else names
-    sizes = np.abs(loadings) * _deviations(model)[:, None]
+    means = np.asarray(model.group_means_, float) / getattr(model, "scales_", np.ones(len(loadings)))
+    sizes = np.abs(loadings) * np.sqrt(weights @ (means - weights @ means) ** 2)[:, None]
     found = []
     for j, column in enumerate(sizes.T):
         order = np.argsort(-column, kind="stable")[:_MOST_NAMING]
         shown = [_short(str(names[i])) for i in order if column[i] >= _LEAST_SHARE * column[order[0]] > 0]
         found.append(f"axis {j + 1}: {', '.join(shown)}" if shown else f"axis {j + 1}")
     return found
-
-
-def _deviations(model: Any) -> np.ndarray:
-    """The standard deviation (p) of each divided column under the model, up to common factors of the noise."""
-    loadings, weights = np.asarray(model.loadings_), np.asarray(model.weights_)
-    means = np.asarray(model._row_means(), float)
-    between = weights @ (means - weights @ means) ** 2
-    inside = np.einsum("pa,ab,pb->p", loadings, np.tensordot(weights, model.covariances_, 1), loadings)
-    noise = weights @ np.broadcast_to(np.asarray(model.noise_variances_), weights.shape)
-    outside = noise * np.clip(1 - (loadings**2).sum(axis=1), 0, 1)
-    return np.sqrt(np.maximum(between + inside + outside, 0))
 
 
 def _short(name: str) -> str:
