@@ -122,6 +122,18 @@ def test_groups_keep_their_names_and_labels(simulated):
         found.markers(X[:10])
 
 
+def test_a_file_is_as_good_as_an_array(simulated, tmp_path):
+    X, y = simulated
+    labels = np.where(np.arange(300) % 10 == 0, -1, y)
+    np.save(tmp_path / "rows.npy", X)
+    path, found, other = tmp_path / "rows.npy", explain(X, labels), explain(tmp_path / "rows.npy", labels)
+    pd.testing.assert_frame_equal(other.markers(path), found.markers(X), rtol=1e-9)
+    pd.testing.assert_frame_equal(other.table(path), found.table(X), rtol=1e-6)
+    assert "30 rows without a group are left out" in other.report(path, tmp_path / "page.html").read_text()
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        found.markers(da.from_array(X))
+
+
 def test_numbers_stay_numbers(simulated):
     X, y = simulated
     found = explain(X, 10 * y)

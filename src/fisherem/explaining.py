@@ -111,11 +111,11 @@ class Explanation:
 
         Rows that were left out are in the group where the selected variables place them.
         """
-        self._check_rows(len(X))
+        self._check_rows(_n_rows(X))
         return self.model.contributions(X, np.where(self.labels < 0, self.placed, self.labels))
 
-    def _check_rows(self, n: int) -> None:
-        if n != len(self.labels):
+    def _check_rows(self, n: int | None) -> None:
+        if n is not None and n != len(self.labels):
             raise ValueError(f"X must be the {len(self.labels):,} rows that were explained; got {n:,}")
 
     def table(self, X, ids=None) -> pd.DataFrame:
@@ -166,7 +166,7 @@ class Explanation:
         display = import_module("fisherem.plots").ProjectionDisplay
         labels = None
         if X is not None:
-            self._check_rows(len(X))
+            self._check_rows(_n_rows(X))
             labels = self.labels
         return display.from_estimator(self.model, X, axes=axes, labels=labels).plot(ax, palette=palette)
 
@@ -186,6 +186,12 @@ class Explanation:
             notes=["the groups were given; the page shows which variables make them", *notes],
             group_names=group_names, significance=significance, annotate=annotate,
         )  # fmt: skip
+
+
+def _n_rows(X) -> int | None:
+    """The number of rows of an array or a frame; None of a path, which is not opened for this."""
+    shape = getattr(X, "shape", None)
+    return len(X) if shape is None and isinstance(X, (list, tuple)) else None if shape is None else int(shape[0])
 
 
 def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:

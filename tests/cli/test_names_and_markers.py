@@ -33,14 +33,14 @@ def run(*arguments, code=0):
     return result
 
 
-def beside(wines):
+def beside():
     return ("--id-column", "wine", "--annotate", "cellar")
 
 
 def test_fit_names_the_groups_in_every_file(wines, tmp_path):
     X, path = wines
     out = tmp_path / "out"
-    result = run("fit", path, "-k", 3, "--n-init", 2, "--group-names", "one, two,three", "-o", out, *beside(wines))
+    result = run("fit", path, "-k", 3, "--n-init", 2, "--group-names", "one, two,three", "-o", out, *beside())
     labels, markers = pd.read_csv(out / "labels.csv"), pd.read_csv(out / "markers.csv")
     fitted = load(out / "model.skops")
     assert list(labels["group"]) == list(np.array(["one", "two", "three"])[fitted.labels_])
@@ -55,7 +55,7 @@ def test_fit_names_the_groups_in_every_file(wines, tmp_path):
 
 def test_means_are_in_the_units_of_the_file(wines, tmp_path):
     X, path = wines
-    run("fit", path, "-k", 3, "--n-init", 2, "--scale", "-o", tmp_path / "out", *beside(wines))
+    run("fit", path, "-k", 3, "--n-init", 2, "--scale", "-o", tmp_path / "out", *beside())
     markers = pd.read_csv(tmp_path / "out" / "markers.csv").set_index(["group", "variable"])
     labels = pd.read_csv(tmp_path / "out" / "labels.csv")["cluster"]
     for k in (1, 2, 3):
@@ -84,7 +84,7 @@ def test_report_takes_names_p_values_and_writes_markers(wines, model, tmp_path):
     p_values = pd.DataFrame({"variable": X.columns, "p": np.linspace(0, 1, 13), "q": np.linspace(0, 1, 13)})
     p_values.to_csv(tmp_path / "p.csv", index=False)
     given = ("--significance", tmp_path / "p.csv", "--markers", tmp_path / "m.csv", "--group-names", "a,b,c")
-    run("report", model[1], path, *given, "-o", tmp_path / "page.html", *beside(wines))
+    run("report", model[1], path, *given, "-o", tmp_path / "page.html", *beside())
     markers = pd.read_csv(tmp_path / "m.csv")
     pd.testing.assert_frame_equal(
         markers, model[0].markers(X, significance=p_values, group_names=["a", "b", "c"]), rtol=1e-9
@@ -100,10 +100,18 @@ def test_report_takes_names_p_values_and_writes_markers(wines, model, tmp_path):
 
 def test_predict_says_the_names(wines, model, tmp_path):
     _, path = wines
-    result = run("predict", model[1], path, "--group-names", "a,b,c", "-o", tmp_path / "l.csv", *beside(wines))
+    result = run("predict", model[1], path, "--group-names", "a,b,c", "-o", tmp_path / "l.csv", *beside())
     labels = pd.read_csv(tmp_path / "l.csv")
     assert list(labels["group"]) == list(np.array(["a", "b", "c"])[labels["cluster"] - 1])
     assert "a with" in result.output
-    without = run("predict", model[1], path, "-o", tmp_path / "m.csv", *beside(wines))
+    far = tmp_path / "far.csv"
+    X = pd.read_csv(path)
+    X.iloc[:2, :13] *= 100
+    X.to_csv(far, index=False)
+    run("predict", model[1], far, "--group-names", "a,b,c", "--noise-label", "-o", tmp_path / "n.csv", *beside())
+    labels = pd.read_csv(tmp_path / "n.csv")
+    assert list(labels["cluster"][:2]) == [-1, -1]
+    assert labels["group"][:2].isna().all()
+    without = run("predict", model[1], path, "-o", tmp_path / "m.csv", *beside())
     assert "group" not in pd.read_csv(tmp_path / "m.csv")
     assert "groups of sizes" in without.output

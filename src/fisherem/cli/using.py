@@ -69,6 +69,8 @@ def predict(model_file, source, memory, output, noise_label, contributions, grou
     far = outside(labels["tail_probability"]) if tells else np.zeros(len(labels), bool)
     if noise_label:
         labels.loc[far, "cluster"] = -1
+        if "group" in labels:
+            labels.loc[far, "group"] = ""
     with atomic_file(output) as file:
         write_csv(table.annotated(labels), file)
     if why is not None:
