@@ -171,12 +171,13 @@ class Explanation:
         return display.from_estimator(self.model, X, axes=axes, labels=labels).plot(ax, palette=palette)
 
     def report(
-        self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None
-    ) -> Path:
+        self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None,
+        palette=None,
+    ) -> Path:  # fmt: skip
         """Write the page about these groups, as they were given: a plot, the variables, what marks each group.
 
         The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows)
-        and `significance` are as in `fisherem.report`.
+        `significance` and `palette` are as in `fisherem.report`.
         """
         from .reports.page.table import page_of
 
@@ -184,7 +185,7 @@ class Explanation:
         return page_of(
             self.model, X, path, ids=ids, given=self.labels, title=title or "The variables that make these groups",
             notes=["the groups were given; the page shows which variables make them", *notes],
-            group_names=group_names, significance=significance, annotate=annotate,
+            group_names=group_names, significance=significance, annotate=annotate, palette=palette,
         )  # fmt: skip
 
 

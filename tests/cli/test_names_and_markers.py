@@ -94,6 +94,10 @@ def test_report_takes_names_p_values_and_writes_markers(wines, model, tmp_path):
         (tmp_path / name).write_text(content)
         result = run("report", model[1], path, "--significance", tmp_path / name, "-o", tmp_path / "x.html", code=2)
         assert f"{name}: not a" in result.output
+    bad = run("report", model[1], path, "--palette", "red,nonsense", "-o", tmp_path / "x.html", code=2)
+    assert "got 'nonsense'" in bad.output
+    run("report", model[1], path, "--palette", "viridis", "-o", tmp_path / "v.html", *beside())
+    assert "--g0: #" in (tmp_path / "v.html").read_text()
     both = ("--markers", tmp_path / "y.html", "-o", tmp_path / "y.html")
     assert "give two files" in run("report", model[1], path, *both, code=2).output
 

@@ -97,6 +97,18 @@ def test_names_of_groups_stand_everywhere(three, wines):
         build(three, X, group_names=["a", "b"])
 
 
+def test_the_page_takes_a_palette(three, wines):
+    html = render(build(three, wines[0], palette=["red", "#00ff00"]))
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert style.rindex("--g0: #ff0000") > style.rindex(
+        "--g0: #3a9bdc"
+    )  # after the usual ones: it counts in the dark, too
+    assert "--g1: #00ff00" in style
+    assert "--g2: #ff0000" in style
+    with pytest.raises(ValueError, match="palette must be"):
+        build(three, wines[0], palette="nonsense")
+
+
 def test_rows_are_described_as_they_were_given(given, wines, given_page):
     X, _ = wines
     labels, found = given

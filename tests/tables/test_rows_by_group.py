@@ -1,4 +1,4 @@
-"""Rows in groups: sums by group against loops, in memory, sparse and in a file that is read in blocks; some rows only."""
+"""Rows in groups: sums by group against loops, in memory, sparse and in a file read in blocks; some rows only."""
 
 import numpy as np
 import pytest

@@ -111,12 +111,15 @@ def _why(estimator, X):
               "page.")  # fmt: skip
 @click.option("--markers", type=click.Path(path_type=Path), metavar="FILE",
               help="Also write what marks each group (CSV).")  # fmt: skip
+@click.option("--palette", metavar="COLOURS", help="Colours of the groups, separated by commas, or the name of a "
+              "matplotlib colormap.")  # fmt: skip
 @friendly
-def report(model_file, source, memory, output, group_names, p_values, markers):
+def report(model_file, source, memory, output, group_names, p_values, markers, palette):
     """Write the report page of a MODEL file and the table DATA."""
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
     from ..persistence import load
+    from ..plots.style import colours_of
     from ..reports import report as write
 
     check_file(output)
@@ -124,12 +127,15 @@ def report(model_file, source, memory, output, group_names, p_values, markers):
         check_file(markers)
         if markers.resolve() == output.resolve():
             raise InputError(f"--markers and -o both name {output}: give two files")
+    colours = [one.strip() for one in palette.split(",")] if palette and "," in palette else palette
+    if colours is not None:
+        colours_of(colours, 1)  # an error before the work
     found = None if p_values is None else _p_values(p_values)
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory)
     _name(estimator, group_names)
     shown = table.annotation[list(source.annotate)] if source.annotate else None
-    about = {"notes": table.notes, "significance": found, "annotate": shown}
+    about = {"notes": table.notes, "significance": found, "annotate": shown, "palette": colours}
     write(estimator, X, output, ids=table.ids, labels=table.labels, **about)
     if markers is not None:
         with atomic_file(markers) as file:

@@ -30,7 +30,7 @@ _SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "ro
 
 def report(
     model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None, group_names=None,
-    significance=None, annotate=None,
+    significance=None, annotate=None, palette=None,
 ) -> Path:  # fmt: skip
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
@@ -64,6 +64,9 @@ def report(
         The result of `fisherem.significance` for these rows: the page then has p- and q-values of the variables.
     annotate : DataFrame, optional
         What else is known of the rows (n): a line above the heat map per column. Rows are matched by the index.
+    palette : sequence of colours or str, optional
+        Colours of the groups, or the name of a matplotlib colormap; the default is safe for colour-blind readers. From
+        the ninth group on they begin again, as outlines.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def report(
     if hasattr(model, "mean_spectra"):
         return model.report(path, title=title)
     if hasattr(model, "placed_elsewhere"):  # an Explanation
-        about = {"group_names": group_names, "significance": significance, "annotate": annotate}
+        about = {"group_names": group_names, "significance": significance, "annotate": annotate, "palette": palette}
         return model.report(X, path, ids=ids, title=title, notes=notes or (), **about)
     steps = steps_in_words(model)
     if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
@@ -93,6 +96,7 @@ def report(
     return page_of(
         model, X, path, ids=ids, labels=labels, title=title, stability=stability, notes=notes, given=given,
         group_names=group_names, significance=significance, annotate=annotate,
+        palette=palette,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from ...estimators import SparseFisherEM
 from ...estimators.marking import check_certainty, placed_markers, roles_of
 from ...estimators.naming import axis_names
 from ...estimators.outlying import outside
+from ...plots.style import PALETTE, colours_of
 from ...tables.rows_by_group import Moments, TableRows, table_rows
 from ..content import inputs, rows
 from ..content.criteria import CriterionRow, criteria, headline
@@ -46,7 +47,8 @@ class Content:
     selected variables would place them), and `value` is the gain over one group, None for a fit that does not know it.
     `support` (p) are the selected variables, `n_fitted` the number of rows that the model was fitted to, `n_missing`
     the number of cells that are missing and `n_outside` the number of rows outside all groups. `names` (K) are what the
-    groups are called, and `axis_names` what the axes that are shown are made of.
+    groups are called, `axis_names` what the axes that are shown are made of, and `palette` has eight colours to use in
+    place of the usual ones.
     """
 
     title: str
@@ -85,6 +87,7 @@ class Content:
     placement: rows.Placement | None
     names: list[str]
     named: bool
+    palette: list[str] | None
     axis_names: list[str]
     search: Search | None
     verdict: VerdictPart | None
@@ -109,7 +112,7 @@ def page_date() -> str:
 
 def build(
     model, X, *, ids=None, labels=None, title=None, stability=None, notes=None, given=None, group_names=None,
-    significance=None, annotate=None,
+    significance=None, annotate=None, palette=None,
 ) -> Content:  # fmt: skip
     """The content of the page of a fitted FisherEM, SparseFisherEM or ModelSearch and the rows X (n x p, or a path).
 
@@ -156,6 +159,7 @@ def build(
         **by_row,
         given=given is not None,
         names=called,
+        palette=None if palette is None else colours_of(palette, len(PALETTE)),
         named=called != group_names_of(None, K),
         why=why(fitted, table, by_row["points"].rows, names, by_row["points"].groups, called),
         certainty=sure,
