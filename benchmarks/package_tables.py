@@ -9,11 +9,11 @@ default call were then settled with the tables of `LOOKED_AT` in view. Those of 
 rules stood; two details changed after that, for reasons that other tables gave (the ridge of the mixture on scores, and
 that k-means and Fisher-EM from it see all rows).
 
-Later, the numeric tables of KEEL, UCI and R packages with at least three columns and 30 rows, which no rule had seen (at
-most 2,500 rows of each) were split in the same way into `LATER` and `SET_ASIDE`. They were first measured as they stood. Three
-details were then settled on `LATER` and the older tables: what happens where most columns cannot be judged, that the
-selection does not move groups of k-means, and that the fewest variables must gain at least as much. `SET_ASIDE` was not
-used for any choice.
+Later, the numeric tables of KEEL, UCI and R packages with at least three columns and 30 rows, which no rule had seen,
+were split in the same way into `LATER` and `SET_ASIDE` (at most 2,500 rows of each). They were first measured as they
+stood. Three details were then settled on `LATER` and the older tables: what happens where most columns cannot be
+judged, that the selection does not move groups of k-means, and that the fewest variables must gain at least as much.
+`SET_ASIDE` was not used for any choice.
 """
 
 from __future__ import annotations

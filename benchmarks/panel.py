@@ -1,10 +1,10 @@
 """The default calls beside other methods on tables and simulations with known classes: `make bench-panel`.
 
-The part "set aside" holds tables that no rule was chosen on. All others were looked at while the rules were made ("later",
-"panel", "other packages"), were checked against earlier rules ("checked once") or are what earlier versions of the defaults
-were made with ("README"), so their figures are optimistic. `package_tables.py` says where the tables of other packages
-come from; those that are not installed are left out. Tables are given in their own units and K is given; k-means and
-the other methods get standardised columns unless the columns share a unit. Labels are read for scoring only.
+The part "set aside" holds tables that no rule was chosen on. All others were looked at while the rules were made
+("later", "panel", "other packages"), were checked against earlier rules ("checked once") or are what earlier versions
+of the defaults were made with ("README"), so their figures are optimistic. `package_tables.py` says where the tables of
+other packages come from; those that are not installed are left out. Tables are given in their own units and K is given;
+k-means and the other methods get standardised columns unless the columns share a unit. Labels are read for scoring.
 
 Prints, for each part, means of the adjusted Rand index, wins, ties and losses against k-means (margin 0.02), the
 worst loss, variables, the share of the selected ones that are real, and seconds; writes panel.csv and the picture of
