@@ -69,7 +69,7 @@ def test_a_verdict_depends_on_neither_units_nor_offsets(iris):
         estimator = FisherEM(random_state=0, n_init=1)
         search = ModelSearch(estimator, n_clusters=[2], n_splits=2, n_jobs=1, progress=False).fit(Z)
         assert search.verdict_.n_clusters == 2
-        found[name] = search.results_[["gain", "valley", "agreement"]].to_numpy(float)
+        found[name] = search.results_[["score_gain", "valley", "agreement"]].to_numpy(float)
     for name, values in found.items():
         np.testing.assert_allclose(values, found["as given"], rtol=1e-3, err_msg=name)
 

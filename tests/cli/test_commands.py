@@ -98,7 +98,7 @@ def test_search_says_how_many_groups_in_words(wine_csv, tmp_path):
     assert "halves of the rows agree" in " ".join(said.split())
     results = pd.read_csv(out / "results.csv")
     assert results["n_clusters"].tolist() == [1, 2, 3, 4]
-    assert {"agreement", "gain", "bic"} <= set(results.columns)
+    assert {"agreement", "score_gain", "bic"} <= set(results.columns)
     found = json.loads(run("search", wine_csv, "-k", "2:3", "--jobs", 1, "-o", out, "--force", "--json", *ROLES).output)
     assert found["verdict"]["n_clusters"] == found["n_clusters"] == 3
     assert found["verdict"]["confidence"] in ("clear", "leaning")

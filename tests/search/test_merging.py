@@ -76,5 +76,5 @@ def test_display_draws_a_tree_without_crossings(iris):
     places = [display.order.index(k) for k in display.tree.joins[0].groups]
     assert abs(places[0] - places[1]) == 1
     ax = display.plot().ax_
-    assert len(ax.lines) == 3
+    assert len(ax.lines) == 3 + 4  # joins and leaves
     assert [label.get_text() for label in ax.get_xticklabels()] == [f"group {k + 1}" for k in display.order]

@@ -187,7 +187,7 @@ def test_if_every_fit_fails_the_error_lists_the_reasons(simulated):
         ({"n_clusters": [2, 300]}, "n_clusters=300 must be smaller than the number of rows"),
         ({"models": []}, "models is empty"),
         ({"models": ["DB", "XY"]}, "unknown model 'XY'"),
-        ({"criterion": "waic"}, "criterion must be one of 'auto', 'verdict', 'bic', 'icl', 'aic', 'c'; got 'waic'"),
+        ({"criterion": "waic"}, "criterion must be one of 'auto', 'verdict', 'bic', 'icl', 'aic', 'gain'; got 'waic'"),
         ({"n_clusters": "many"}, "n_clusters must be one of 'auto'"),
         ({"criterion": "verdict", "models": ["DB"]}, "compared by a criterion: give criterion='bic'"),
         ({"min_size": 0}, "min_size"),

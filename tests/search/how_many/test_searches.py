@@ -42,11 +42,11 @@ def test_results_have_a_row_per_number_and_a_column_per_rule(wine_search):
     results = wine_search.results_
     assert results["n_clusters"].tolist() == [1, 2, 3, 4]
     assert set(all_rules()) <= set(results.columns)
-    assert results.loc[0, "gain"] == 0
+    assert results.loc[0, "score_gain"] == 0
     assert results.loc[wine_search.best_index_, "n_clusters"] == 3
-    assert wine_search.best_score_ == results.loc[2, "gain"]
+    assert wine_search.best_score_ == results.loc[2, "score_gain"]
     table = wine_search.verdict_.rules.set_index("rule")
-    np.testing.assert_allclose(results["gain"], table.loc["gain", [1, 2, 3, 4]].astype(float))
+    np.testing.assert_allclose(results["score_gain"], table.loc["score_gain", [1, 2, 3, 4]].astype(float))
 
 
 def test_groups_that_single_columns_show_are_found():

@@ -39,7 +39,7 @@ class Known:
 
 
 def candidate(K, gain, valley, labels=None):
-    values = {name: float(K) for name in CRITERIA} | {"gain": float(gain), "valley": valley}
+    values = {name: float(K) for name in CRITERIA} | {"score_gain": float(gain), "valley": valley}
     labels = np.arange(N) % K if labels is None else labels
     return Candidate(K, labels, np.ones(3, bool), values, True, 0.1)
 
@@ -275,7 +275,7 @@ def test_groups_that_are_too_small_are_no_candidates():
     found.candidates[3] = candidate(3, 300, 0.1, labels=lone)
     assert found.usable == [2]
     assert decide(found).n_clusters == 2
-    assert RULES["gain"].values(found)[3] == 300  # shown all the same
+    assert RULES["score_gain"].values(found)[3] == 300  # shown all the same
 
 
 # -- rules and words ---------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_every_rule_has_values_and_a_pick():
     assert list(table.index) == list(all_rules()) == [*RULES, *CRITERIA]
     assert table["votes"].tolist() == [True] * 4 + [False] * (1 + len(CRITERIA))
     assert table["picks"].to_dict() | {"one_group": None} == {
-        "gain": 3, "valley": 3, "agreement": 2, "one_group": None, "strength": 3, **dict.fromkeys(CRITERIA, 4)
+        "score_gain": 3, "valley": 3, "agreement": 2, "one_group": None, "strength": 3, **dict.fromkeys(CRITERIA, 4)
     }  # fmt: skip
     assert np.isnan(table.loc["agreement", 1])
     assert largest({}) is None
