@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
 from fisherem._utils.limited import LimitedWorker, TimeUpError
+from fisherem._utils.parallel import run_tasks
 
 
 def ready():
@@ -57,3 +59,38 @@ def test_work_past_its_time_limit_is_ended_with_its_children(tmp_path):
         total, second = worker.run(sums, 4, time_limit=60)
         assert (total, second != first) == (6, True)
     assert gone(second)
+
+
+LEAVING = """
+import sys
+from tests.test_limited import ready, shared
+from fisherem._utils.limited import LimitedWorker, TimeUpError
+
+if __name__ == "__main__":
+    with LimitedWorker(ready) as worker:
+        try:
+            worker.run(shared, 200, time_limit=5)
+        except TimeUpError as error:
+            print(error)
+        print(worker.run(sum, [1, 2], time_limit=30))
+"""
+
+
+def nap(seconds):
+    time.sleep(seconds)
+
+
+def shared(n):
+    """Work on processes of its own, which share semaphores with this one."""
+    return len(list(run_tasks(nap, [(0.7,)] * n, 2)))
+
+
+def test_work_that_is_ended_leaves_no_semaphores(tmp_path):
+    script = tmp_path / "leaving.py"
+    script.write_text(LEAVING)
+    project = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(project), str(project / "src"), os.environ.get("PYTHONPATH", "")])
+    there = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=there)
+    assert done.stdout.splitlines() == ["stopped after 5 s, which is its limit", "3"], done.stderr
+    assert "leaked" not in done.stderr

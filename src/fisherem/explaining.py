@@ -21,6 +21,7 @@ from .estimators import SparseFisherEM
 from .estimators.describing import Summary, summary_lines
 from .estimators.fitting import Fitted, adopt, specification
 from .estimators.marking import check_certainty, placed_markers, roles_of
+from .estimators.mixed import blocks_of, in_numbers, of_columns
 from .estimators.naming import names_of_groups, variable_names
 from .model.dlm import MODELS
 from .policy.criterion import Partition, judge
@@ -96,12 +97,14 @@ class Explanation:
 
         The column group holds the labels as they were given.
         """
-        rows, names = table_rows(self.model, X), variable_names(self.model, len(self.support))
+        model, X = in_numbers(self.model, X)  # of a category, every level is a variable here
+        rows = table_rows(model, X)
+        names, stability = variable_names(model, rows.shape[1]), of_columns(stability, self.model)
         self._check_rows(rows.shape[0])
         check_certainty(names, stability, significance)
         found, k, _ = placed_markers(
             rows, self.labels, rows.moments(self.labels, len(self.classes)), names, self.classes,
-            roles_of(self.model), stability, significance,
+            roles_of(model), stability, significance,
         )  # fmt: skip
         found["group"] = self.values[k]
         return found
@@ -195,7 +198,7 @@ def _n_rows(X) -> int | None:
     return len(X) if shape is None and isinstance(X, (list, tuple)) else None if shape is None else int(shape[0])
 
 
-def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
+def explain(X, labels, sample_weight=None, feature_names=None, categories=None) -> Explanation:
     """Find the variables that separate given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
 
     Parameters
@@ -208,6 +211,8 @@ def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
         A weight of 2 is equivalent to repeating the row.
     feature_names : sequence of p, optional
         Names for the columns of a table that has none, such as a scipy.sparse matrix.
+    categories : list of column names or numbers, optional
+        Columns of numbers that are categories: see `SparseFisherEM`.
 
     Returns
     -------
@@ -225,7 +230,7 @@ def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
     >>> list(found.markers(X).columns[:4])
     ['group', 'variable', 'direction', 'effect']
     """
-    model = SparseFisherEM()
+    model = SparseFisherEM(categories=categories)
     table = check_table(model, X, reset=True, elsewhere=True, feature_names=feature_names)
     n = len(table)
     codes, values = _codes(labels, n)
@@ -239,7 +244,7 @@ def explain(X, labels, sample_weight=None, feature_names=None) -> Explanation:
     model.set_params(
         n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_FLOOR
     )
-    problem = exact(prepared_rows(table, weights, n_jobs=model.n_jobs))
+    problem = replace(exact(prepared_rows(table, weights, n_jobs=model.n_jobs)), blocks=blocks_of(model))
     with problem.rows.closed_on_error():
         start = np.where(left_out, 0, codes)
         partition = Partition.of_labels(problem, start, K)

@@ -31,6 +31,7 @@ from .model.dlm import resolve
 from .policy.decisions import decisions_of, decisions_table
 from .policy.model import model_decision
 from .policy.noise import noise_decision
+from .tables.encoding import Encoding
 from .tables.parameters import check_path
 
 __all__ = ["KINDS", "ModelFileError", "load", "save"]
@@ -139,7 +140,7 @@ def _trusted() -> list[str]:
     from .rivals import RIVALS
 
     rivals = [rival.cls for rival in RIVALS.values() if rival.cls is not None]
-    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (*_own_classes(), *rivals)]
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (*_own_classes(), *rivals, Encoding)]
 
 
 def _own_classes() -> tuple[type, ...]:

@@ -211,7 +211,7 @@ def test_a_selection_is_enough_if_its_groups_agree():
     labels = np.arange(1000) % 2
 
     class Found:
-        support = np.arange(3)
+        support, n_variables = np.arange(3), 3
 
         def __init__(self, wrong):
             self.labels = np.where(np.arange(1000) < wrong, 1 - labels, labels)

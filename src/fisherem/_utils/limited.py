@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 from collections.abc import Callable
 from typing import Any
 
 from .register import added_entries, receive_entries
 
 __all__ = ["LimitedWorker", "TimeUpError"]
+
+
+# Seconds for work that is stopped to give back what it shares with its own workers; then it is killed.
+_GRACE = 3.0
 
 
 class TimeUpError(Exception):
@@ -42,12 +48,22 @@ class LimitedWorker:
         try:
             return task.result(timeout=time_limit)
         except NotDoneError:
+            self._ask_to_end(task)
             self.stop()
             raise TimeUpError(f"stopped after {time_limit:g} s, which is its limit") from None
         except BaseException:  # Ctrl-C must not wait for the work; after other errors the process is reused
             if not task.done():
+                self._ask_to_end(task)
                 self.stop()
             raise
+
+    def _ask_to_end(self, task: Any) -> None:
+        """Let the work end its own workers first: a killed process leaves semaphores behind, which Python warns of."""
+        for process in list(self._executor._processes.values()):
+            with contextlib.suppress(OSError):
+                process.terminate()
+        with contextlib.suppress(BaseException):
+            task.exception(timeout=_GRACE)
 
     def _started(self):
         # unlike that of the standard library, joblib's executor does not rerun the caller's script
@@ -64,6 +80,32 @@ class LimitedWorker:
             self._executor = None
 
 
+class _EndedError(BaseException):
+    """The work was told to end."""
+
+
 def _work(added: dict, function: Callable, arguments: tuple) -> Any:
     receive_entries(added)
-    return function(*arguments)
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        return function(*arguments)
+    except _EndedError:
+        _give_back()
+        raise TimeUpError("ended") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(number: int, frame: Any) -> None:
+    raise _EndedError
+
+
+def _give_back() -> None:
+    """Kill the workers of this process and unlink the semaphores and folders that it shared with them."""
+    import atexit
+
+    from joblib.externals.loky import reusable_executor
+
+    if (executor := reusable_executor._executor) is not None:
+        executor.shutdown(wait=True, kill_workers=True)
+    atexit._run_exitfuncs()

@@ -94,7 +94,7 @@ def compare(source, clusters, methods, time_limit, scale, memory, output):
     if output is not None:
         check_file(output)
     names = method_names(methods)
-    table = open_data(source, memory, weighted=False)
+    table = open_data(source, memory, weighted=False, mixed=False)
     if not isinstance(table.X, pd.DataFrame):
         if isinstance(table.X, SparseTable):
             raise InputError(f"{source.data}: compare needs dense rows, and these are sparse: write them as .parquet")

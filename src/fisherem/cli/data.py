@@ -14,16 +14,17 @@ from .options import Source
 __all__ = ["estimator_scale", "open_data", "open_for", "scaled"]
 
 
-def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True):
+def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True, mixed: bool = True):
     """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`.
 
-    A command that is not `weighted` takes no weights.
+    A command that is not `weighted` takes no weights, one that is not `mixed` no categories.
     """
     from ..tables.opening import open_table
 
     _check_weighted(source, weighted)
-
-    table = _treated(open_table(source.data, memory=memory, **source.reading).named(), source.missing)
+    if source.categories and not mixed:
+        raise ValueError("--categories is for fit, search and explain")
+    table = _treated(open_table(source.data, memory=memory, mixed=mixed, **source.reading).named(), source.missing)
     table.notes += table.hints
     for hint in table.hints if not quiet else ():
         click.echo(f"note: {hint}", err=True)
@@ -50,7 +51,7 @@ def _treated(table, how: str):
     return table.keep_rows(rows).select([name for name, kept in zip(table.names, columns, strict=True) if kept])
 
 
-def scaled(table, scale: bool | None) -> tuple[Any, Any]:
+def scaled(table, scale: bool | None, transformation: str = "none") -> tuple[Any, Any]:
     """(the rows to fit, the fitted StandardScaler or None); a note records what was done."""
     from ..tables.sparse_table import SparseTable
 
@@ -61,6 +62,12 @@ def scaled(table, scale: bool | None) -> tuple[Any, Any]:
         return table.X, None
     if isinstance(table.X, SparseTable):  # a scaler would make the rows dense: the estimator divides the columns
         return table.X, None
+    if transformation == "log-counts":  # logarithms come first
+        table.notes.append("logarithms of the counts were standardised (--no-scale disables this)")
+        return table.X, None
+    if is_mixed(table.X):
+        table.notes.append("numbers were standardised, and categories divided by the square roots of their shares")
+        return table.X, None
     table.notes.append("columns were standardised to mean 0 and variance 1 (--no-scale disables this)")
     return _standardised(table.X)
 
@@ -70,6 +77,11 @@ def estimator_scale(scale: bool | None, scaler: Any) -> str:
     if scale is None:
         return "auto"
     return "standardise" if scale and scaler is None else "none"
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether rows have columns that are categories."""
+    return any(hasattr(dtype, "categories") for dtype in getattr(X, "dtypes", ()))
 
 
 def _standardised(X) -> tuple[Any, Any]:
@@ -126,10 +138,16 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
             "a SparseFisherEM or a mixture"
         )
     names = getattr(model, "feature_names_in_", None)
-    table = open_table(source.data, only=names, memory=memory, **source.reading).named()
-    if from_selected and needed_names(model, table.names) is not None:
-        model = on_selected(model)
-        names = model.feature_names_in_
+    encoding = getattr(last, "encoding_", None)
+    reading = source.reading
+    if encoding is not None:  # what was a category of the fit is one here
+        known = {name for name, levels in zip(encoding.names, encoding.levels, strict=True) if levels is not None}
+        reading |= {"categories": tuple(known), "mixed": True}
+    table = open_table(source.data, only=names, memory=memory, **reading).named()
+    only_selected = from_selected and needed_names(model, table.names) is not None
+    if only_selected:
+        names = model.feature_names_in_[last.support_] if encoding is not None else on_selected(model).feature_names_in_
+        model = model if encoding is not None else on_selected(model)
         table.notes.append("only the selected columns were used, as the groups depend on no others")
     if names is not None:
         table = table.select([str(name) for name in names])
@@ -138,4 +156,6 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     if last is not model:
         table.notes += steps_in_words(model)
     estimator, rows = on_its_rows(model, X)
+    if only_selected and encoding is not None:
+        estimator = on_selected(estimator)
     return table, rows, estimator

@@ -71,7 +71,7 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
     _check_names(group_names, clusters)
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
-    X, scaler = scaled(table, scale)
+    X, scaler = scaled(table, scale, transformation)
     estimator = _estimator(method, sparsity=sparsity, model=model, noise_factors=noise_factors,
                            scale=estimator_scale(scale, scaler), transformation=transformation, n_init=n_init,
                            random_state=seed, n_jobs=jobs, memory=memory)  # fmt: skip
@@ -138,7 +138,7 @@ def search(source, clusters, models, criterion, joint, checkpoint, transformatio
     quiet_warnings()
     check_results(output, names_at("reports.writers:WRITERS"), force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet, weighted=n_refits is None)
-    X, scaler = scaled(table, scale)
+    X, scaler = scaled(table, scale, transformation)
     found = ModelSearch(
         _estimator(method, n_init=n_init, random_state=seed, memory=memory, transformation=transformation,
                    scale=estimator_scale(scale, scaler)),

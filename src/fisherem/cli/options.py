@@ -34,10 +34,21 @@ noise_option = click.option(
     type=Parsed("NUMBER", or_auto(whole(0)), "a number of factors: give 0, 1, 2, ... or auto"),
     help="Number of noise factors common to all groups (such as size, brightness or batch); 0 is the paper's model.",
 )  # fmt: skip
-transformation_option = click.option(
-    "--transformation", type=click.Choice(["none", "power"]), default="none", show_default=True,
-    help="power transforms skewed columns, with one exponent per column estimated within the groups.",
+_transformation = click.option(
+    "--transformation", type=click.Choice(["none", "power", "log-counts"]), default="none", show_default=True,
+    help="power transforms skewed columns, with one exponent per column estimated within the groups; log-counts "
+    "divides counts by size factors and takes log(1 + x).",
 )  # fmt: skip
+_counts = click.option(
+    "--counts", "transformation", flag_value="log-counts", help="Short for --transformation log-counts."
+)
+
+
+def transformation_option(command):
+    """Decorator: add --transformation and --counts."""
+    return _transformation(_counts(command))
+
+
 memory_option = click.option(
     "--memory", metavar="SIZE", default="1GB", show_default=True,
     help="Memory budget for the rows. Parquet, .npy and Zarr files that take more than half of it are read in blocks.",
@@ -71,6 +82,7 @@ class Source:
     samples: Path | None = None
     weight_column: str | None = None
     annotate: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
     @property
     def reading(self) -> dict:
@@ -79,7 +91,7 @@ class Source:
             "id_column": self.id_column, "label_column": self.label_column, "drop": self.drop, "comma": self.comma,
             "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
             "duplicates": self.duplicates, "sheet": self.sheet, "samples": self.samples,
-            "weight_column": self.weight_column, "annotate": self.annotate,
+            "weight_column": self.weight_column, "annotate": self.annotate, "categories": self.categories,
         }  # fmt: skip
 
 
@@ -116,6 +128,9 @@ _table_options = _all_of((
     click.option("--samples", metavar="FILE", type=click.Path(path_type=Path),
                  help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
                  "and may be the --label-column and the --weight-column."),
+    click.option("--categories", metavar="NAME", multiple=True,
+                 help="Column of numbers that are categories, such as codes (may be repeated); columns of text are "
+                 "recognised."),
     click.option("--weight-column", metavar="NAME", help="Column with the weights of the rows."),
     click.option("--annotate", metavar="NAME", multiple=True,
                  help="Column that describes the rows: not fitted, but shown above the heat map and kept with the "

@@ -30,7 +30,7 @@ def finish(
 
     write_all(folder, fitted, model, table, X, scaler, stability, annotate)
     record_run(folder)
-    result = summary(model, table.names, folder, scores_of(table.labels, model))
+    result = summary(model, table.names, folder, scores_of(table.labels, model), scaler is not None)
     result |= {} if fitted is model else verdict_record(fitted)
     result["certainty"] = _certainty(model, X)
     result["outside"] = int(outside(model.outlyingness(X)).sum())

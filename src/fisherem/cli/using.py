@@ -133,6 +133,8 @@ def report(model_file, source, memory, output, group_names, p_values, markers, p
     found = None if p_values is None else _p_values(p_values)
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory)
+    if hasattr(model, "encoding_"):  # the page counts the variables of the table
+        estimator, X = model, table.X
     _name(estimator, group_names)
     shown = table.annotation[list(source.annotate)] if source.annotate else None
     about = {"notes": table.notes, "significance": found, "annotate": shown, "palette": colours}

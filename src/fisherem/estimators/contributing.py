@@ -6,6 +6,7 @@ of one selected variable that would move it into another group.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.wording import count
 from ..core.data.precisions import Precisions
 from ..tables.checking import check_number, check_table
+from ..tables.encoding import Encoding
+from .mixed import in_numbers
 from .naming import names_of_groups, variable_names
 
 __all__ = ["Contributions", "ExplainsRows"]
@@ -122,9 +125,14 @@ class ExplainsRows:
         `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most
         probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and
         it has no change.
+        for `predict`, they are enough here. Of a table with categories, the variables are the columns of its encoding,
+        and only numbers are changed.
         """
         check_is_fitted(self)
-        model, X = self._for_columns(X)  # type: ignore[attr-defined]
+        inner, X = in_numbers(self, X)
+        model, X = inner._for_columns(X)
+        if hasattr(self, "encoding_"):
+            model = _changing_numbers(model, self.encoding_)
         if len(model.weights_) == 1:
             raise ValueError("the model has one group only: there is no other group to compare a row with")
         table = np.asarray(check_table(model, X, reset=False), float)
@@ -206,3 +214,11 @@ class ExplainsRows:
         bent = powers.transform(table)
         bent[at, columns] += step * scales[columns]
         return powers.inverse(bent)[at, columns]
+
+
+def _changing_numbers(model: Any, encoding: Encoding) -> Any:
+    """The model of encoded columns with the selected numbers alone: half of a category is no change of a row."""
+    wanted = {name for name, one in zip(encoding.column_names, encoding.blocks.indicators, strict=True) if not one}
+    changing = copy.copy(model)
+    changing.support_ = model.support_ & np.array([name in wanted for name in model.feature_names_in_])
+    return changing

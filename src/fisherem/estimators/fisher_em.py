@@ -15,10 +15,12 @@ from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
+from ..tables.counts import LOG_COUNTS
 from ..tables.file_table import DEFAULT_MEMORY
 from ..tables.precision import in_precision_of
 from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
+from .mixed import counted
 from .prediction import FittedDLM
 from .published import published_settings
 
@@ -104,14 +106,19 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     scale : {"auto", "standardise", "none"}, default="auto"
         Whether the columns are divided by their standard deviations. "auto" leaves columns that share a unit as they
         are, and standardises others; `decisions_` says which and why.
-    transformation : {"none", "power"}, default="none"
+    transformation : {"none", "power", "log-counts"}, default="none"
         Transform skewed columns: "power" estimates an exponent per column (Yeo and Johnson) within the groups, in turn
         with the groups, and BIC decides whether a column is transformed at all. Likelihoods and criteria are those of
         the rows as given (the Jacobian is included), means are reported in the original units, and new rows are given
-        untransformed. It takes two to five fits. (It is not called `transform`, which is a method.)
+        untransformed. It takes two to five fits. "log-counts" is for counts: rows are divided by size factors (their
+        totals over the median total) and log(1 + x) is taken, before everything else; means and likelihoods are those
+        of the logarithms, and new rows are given as counts. (It is not called `transform`, which is a method.)
     min_size : int, float or "auto", default="auto"
         Rows (from 1 on) or share of the rows (below 1) that a group needs: another start than k-means is not moved to
         for groups that are smaller, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
+    categories : list of column names or numbers, optional
+        Columns of numbers that are categories. Columns of text, of the dtypes category and bool, and ordered
+        categories are recognised by themselves.
 
     Attributes
     ----------
@@ -183,8 +190,14 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         choice, alternatives (what was compared, with its values), reason. On large data the values are of a sample.
     history_, starts_ : list of dict
         A record per iteration (log-likelihood, Fisher's criterion, selected variables, events), and one per start.
+    count_total_ : float
+        With transformation="log-counts" only: the median total of the rows.
     n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
         The number of columns, and their names where X has them.
+    encoding_ : Encoding
+        Of a table with categories only: how its p columns became q columns of numbers, whose names are
+        `encoding_.column_names`. `support_` and `roles_` have an entry per column of the table; loadings, means, scales
+        and centres have one per column of numbers, so that the mean of an indicator is the share of its category.
 
     See Also
     --------
@@ -223,6 +236,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         scale="auto",
         transformation="none",
         min_size="auto",
+        categories=None,
     ):
         self.n_clusters = n_clusters
         self.model = model
@@ -243,6 +257,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         self.scale = scale
         self.transformation = transformation
         self.min_size = min_size
+        self.categories = categories
 
     @classmethod
     def as_published(cls, n_clusters, *, means="full", model="DkBk", **parameters):
@@ -284,6 +299,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
+        table = counted(self, table, self.transformation)
         fitted = fit_rows(self, table, weights)
         with fitted.problem.rows.closed_on_error():
             adopt(self, fitted)
@@ -309,6 +325,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         check_one_of("transformation", self.transformation, TRANSFORMATIONS)
         check_run_parameters(self)
 
+    # columns of text and categories are encoded (scikit-learn's tag would make its checks pass whole numbers only)
+    _takes_categories = True
     _chooses_variables = False  # whether the fit itself selects the variables of the axes
     # the kind of grid of a search by a criterion (`search.search_parameters.GRIDS`), and the parameters it compares
     _grid = "dlm"
@@ -321,6 +339,9 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         """
         given = self.get_params(deep=False)
         known = {name: given[name] for name in signature(FisherEM).parameters if name in given}
+        known["categories"] = None  # parts of the rows are encoded already
+        if known["transformation"] == LOG_COUNTS:  # and logarithms
+            known["transformation"] = "none"
         if isinstance(known["noise_factors"], str):
             known["noise_factors"] = 0
         return FisherEM(**(known | {"n_clusters": n_clusters, "n_jobs": 1, "n_axes": None} | changes))

@@ -25,17 +25,19 @@ from ..policy.scaling import (
     RAW,
     SCALES,
     STANDARDISE,
+    divisors,
     large_columns_text,
     scaling,
-    standard_deviations,
     warn_of_large_columns,
 )
 from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
+from ..tables.counts import LOG_COUNTS
 from ..tables.file_table import parse_memory
 from ..tables.gaps import has_gaps
 from ..tables.precision import in_precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
+from .mixed import blocks_of, column_names_of, variable_names_of
 from .naming import forget_names
 from .outlying import distances_of
 
@@ -46,7 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 POWER = "power"
-TRANSFORMATIONS = (RAW, POWER)
+TRANSFORMATIONS = (RAW, POWER, LOG_COUNTS)
 # Squared distances are differences of squares, whose rounding is about 1e-16 mean variances per variable: divided by a
 # smaller variance than this, it would decide the densities.
 LEAST_FLOOR = 1e-9
@@ -81,8 +83,8 @@ def specification(estimator, n: int, p: int) -> Specification:
 
 
 def feature_names(estimator):
-    """`feature_names_in_` of an estimator or a search that has seen a table; None where the table had no names."""
-    return getattr(estimator, "feature_names_in_", None)
+    """The names of the columns that an estimator or a search computes with; None where the table had none."""
+    return column_names_of(estimator)
 
 
 class DividedColumns:
@@ -169,10 +171,12 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
     check_clusters(estimator.n_clusters, table, weights)
     gaps = has_gaps(table)
     if gaps:
-        check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
+        check_gaps(table, feature_names(estimator), weights)
     if estimator.transformation == POWER:
         if gaps:
             raise ValueError(NO_POWERS)
+        if blocks_of(estimator) is not None:
+            raise ValueError("transformation='power' takes numbers only, and this table has categories: use 'none'")
         return _fit_bent(estimator, table, weights, prior)
     return _fit_scaled(estimator, table, weights, prior)
 
@@ -182,9 +186,9 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
     spec = specification(estimator, *table.shape)
     raw = _prepared(table, weights, estimator, estimator.n_jobs, prior)
     with raw.rows.closed_on_error():
-        warn_of_constant_columns(raw, getattr(estimator, "feature_names_in_", None))
+        warn_of_constant_columns(raw, feature_names(estimator))
         if estimator.scale == RAW:
-            warn_of_large_columns(raw, getattr(estimator, "feature_names_in_", None))
+            warn_of_large_columns(raw, feature_names(estimator))
         problem, scales, decision = _scaled(raw, estimator, table, weights, estimator.n_jobs, prior)
     with problem.rows.closed_on_error():
         fitted, chosen = default_fit(problem, spec, estimator)
@@ -194,9 +198,9 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
 def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Problem, np.ndarray | None, Decision]:
     """(prepared rows, what their columns were divided by or None, the decision)."""
     done, decision = scaling(raw, estimator.scale)
-    if done == RAW:
+    if done == RAW and raw.blocks is None:
         return raw, None, decision
-    scales = standard_deviations(raw) * raw.unit
+    scales = divisors(raw, done) * raw.unit
     raw.rows.close()
     return _prepared(rescaled(table, scales), weights, estimator, n_jobs, prior), scales, decision
 
@@ -250,7 +254,7 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
             "'none'; transform the columns before it (sklearn.preprocessing.PowerTransformer) or search by the verdict"
         )
     if has_gaps(table):
-        check_gaps(table, getattr(estimator, "feature_names_in_", None), weights)
+        check_gaps(table, feature_names(estimator), weights)
     raw = _prepared(table, weights, estimator, n_jobs, prior)
     problem, scales, _ = _scaled(raw, estimator, table, weights, n_jobs, prior)
     return exact(problem), scales
@@ -259,8 +263,10 @@ def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem,
 def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
     """Prepare rows in a unit in which their squares neither overflow nor underflow; missing cells are completed."""
     if has_gaps(rows):
-        return completed(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
-    return prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
+        problem = completed(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior)
+    else:
+        problem = prepare(rows, weights, ridge=estimator.ridge, n_jobs=n_jobs, prior=prior, rescale=in_unit)
+    return replace(problem, blocks=blocks_of(estimator))
 
 
 def adopt(estimator, fitted: Fitted):
@@ -275,13 +281,14 @@ def adopt(estimator, fitted: Fitted):
     density, sparse = solution.density, solution.axes.sparse
     K = len(density.proportions)
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
-    names = getattr(estimator, "feature_names_in_", None)
+    names = feature_names(estimator)
     estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
     forget_names(estimator)
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs
-    estimator.support_ = estimator.sparse_loadings_.any(axis=1)
+    columns = estimator.sparse_loadings_.any(axis=1)
+    estimator.support_ = columns if problem.blocks is None else problem.blocks.any_of(columns)
     estimator.weights_ = density.proportions
     p = problem.p
     powers = fitted.powers or Powers(np.ones(p), np.zeros(p), np.ones(p), np.ones(p))
@@ -306,7 +313,7 @@ def adopt(estimator, fitted: Fitted):
     estimator.n_parameters_ = fitted.n_parameters()
     estimator.n_missing_ = 0 if problem.gaps is None else problem.gaps.n_missing
     partition = Partition.of_labels(problem, estimator.labels_, K)
-    support = np.flatnonzero(estimator.support_)
+    support = np.flatnonzero(columns)
     for name, criterion in CRITERIA.items():
         if criterion.of_partition is not None:
             value = criterion.of_partition(Partition.of(problem, fit.states), support, fit.entropy)
@@ -314,9 +321,10 @@ def adopt(estimator, fitted: Fitted):
             value = criterion(estimator.log_likelihood_, estimator.n_parameters_, problem.weight, fit.entropy)
         setattr(estimator, f"{name}_", value)
     if sparse is not None:
-        estimator.roles_ = roles_table(partition, support, _names(estimator, problem.p))
+        estimator.roles_ = roles_table(partition, support, _names(estimator, problem.n_variables))
     if chosen.fewest is not None:
-        estimator.minimal_support_ = np.isin(np.arange(problem.p), chosen.fewest)
+        fewest = np.isin(np.arange(problem.p), chosen.fewest)
+        estimator.minimal_support_ = fewest if problem.blocks is None else problem.blocks.any_of(fewest)
     estimator.decisions_ = decisions_table(chosen.decisions)
     estimator.history_ = fit.history
     estimator.n_iter_ = fit.n_iter
@@ -327,7 +335,7 @@ def adopt(estimator, fitted: Fitted):
 
 
 def _names(estimator, p: int) -> list[str]:
-    names = feature_names(estimator)
+    names = variable_names_of(estimator)
     return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
 
 

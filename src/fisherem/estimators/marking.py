@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import listed
 from ..tables.rows_by_group import Moments, TableRows, table_rows
+from .mixed import in_numbers, of_columns
 from .naming import names_of_groups, variable_names
 
 __all__ = [
@@ -190,10 +191,12 @@ class Marks:
             as at least a tenth of the overall one. Groups without rows are left out.
         """
         check_is_fitted(self)
-        model, X = self._for_columns(X)  # type: ignore[attr-defined]
+        inner, X = in_numbers(self, X)  # of a category, every level is a variable here
+        model, X = inner._for_columns(X)
         rows = table_rows(model, X)
         names = names_of_groups(model, group_names)
         variables = variable_names(model, rows.shape[1])
+        stability = of_columns(stability, self)
         check_certainty(variables, stability, significance)
         labels = np.asarray(model.predict(rows.given))
         return markers_frame(

@@ -5,6 +5,8 @@ Rows without missing cells are handled as usual, so a missing cell in one row do
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy.special import entr
@@ -18,8 +20,11 @@ from ..core.missing.expectation import Conditional, GapRows
 from ..core.missing.patterns import GapMixture, Patterns, by_rows
 from ..policy.missing import NO_POWERS, completed, warn_of_empty_rows
 from ..tables.checking import check_number, check_table, check_weights
+from ..tables.encoding import level_of
+from ..tables.frames import as_frame
 from ..tables.gaps import has_gaps
 from ..tables.scaling import rescaled
+from .mixed import in_numbers
 
 __all__ = ["ToleratesGaps"]
 
@@ -108,11 +113,12 @@ class ToleratesGaps:
         likelihood = float(w @ self._log_densities(table))
         return w.sum(), Expectation(likelihood, float(w @ entr(posteriors).sum(axis=1)), np.zeros(1), np.zeros(1))
 
-    def _value_of(self, value, table, sample_weight) -> float:
+    def _value_of(self, value, table, sample_weight, blocks=None) -> float:
         if not has_gaps(table):
-            return super()._value_of(value, table, sample_weight)  # type: ignore[misc]
+            return super()._value_of(value, table, sample_weight, blocks)  # type: ignore[misc]
         weights = check_weights(sample_weight, table)
         problem = completed(table, weights, ridge="auto", n_jobs=self.n_jobs)  # type: ignore[attr-defined]
+        problem = replace(problem, blocks=blocks)
         return self._of_posteriors(value, problem, self._posteriors(table), weights)  # type: ignore[attr-defined]
 
     def impute(self, X, draws=None, random_state=None):
@@ -131,9 +137,13 @@ class ToleratesGaps:
         Returns
         -------
         ndarray or DataFrame of shape (n, p), or a list of `draws` of them
-            A frame if X is one. Observed cells are unchanged.
+            A frame if X is one. Observed cells are unchanged. A missing category becomes the most probable one.
         """
         check_is_fitted(self)
+        if hasattr(self, "count_total_"):
+            raise ValueError("impute is not for counts: transformation='log-counts' takes no missing cells")
+        if hasattr(self, "encoding_"):
+            return self._imputed_categories(X, draws, random_state)
         if draws is not None:
             check_number("draws", draws, integer=True, least=1, most=_MOST_DRAWS)
         table = np.asarray(check_table(self, X, reset=False), float)
@@ -143,6 +153,22 @@ class ToleratesGaps:
             return _like(X, filled(table, found, centre * scales, scales))
         rng = check_random_state(self.random_state if random_state is None else random_state)  # type: ignore[attr-defined]
         return [_like(X, self._drawn(table, found, rng)) for _ in range(draws)]
+
+    def _imputed_categories(self, X, draws, random_state):
+        """`impute` for a table with categories: a frame whose missing cells are numbers and categories."""
+        encoding = self.encoding_  # type: ignore[attr-defined]
+        inner, numbers = in_numbers(self, X)
+        if numbers.shape[1] < len(encoding.column_names):
+            raise ValueError("impute needs all variables of the fit: some are missing from X")
+        frame = as_frame(X) if encoding.named else pd.DataFrame(np.asarray(X))
+        found = inner.impute(numbers, draws, random_state)
+
+        def filled_in(values: pd.DataFrame) -> pd.DataFrame:
+            decoded = encoding.decode(values.to_numpy(), frame.index)
+            columns = [_filled(frame.iloc[:, v], decoded.iloc[:, v]) for v in range(frame.shape[1])]
+            return pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
+
+        return filled_in(found) if draws is None else [filled_in(one) for one in found]
 
     def _drawn(self, table: np.ndarray, found: Conditional, rng: np.random.RandomState) -> np.ndarray:
         """One draw of the missing cells: a row of the group, corrected for its difference in the observed cells.
@@ -169,6 +195,18 @@ class ToleratesGaps:
 def _posteriors(found: Conditional) -> np.ndarray:
     """Posteriors (n x K) in the order of the rows."""
     return found.rows.patterns.unsorted(found.posteriors).T
+
+
+def _filled(column: pd.Series, values: pd.Series) -> pd.Series:
+    """A column with its missing cells filled in; categories as they are written in the column, where they occur."""
+    if not (gaps := column.isna()).any():
+        return column
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        return column.where(~gaps, values)
+    written = {level_of(cell): cell for cell in column[~gaps]}
+    cells = [written.get(level, level) for level in values]
+    filled = column.astype(object).where(~gaps, pd.Series(cells, column.index, dtype=object))
+    return filled.astype(column.dtype) if isinstance(column.dtype, pd.CategoricalDtype) else filled.infer_objects()
 
 
 def _like(X, values: np.ndarray):

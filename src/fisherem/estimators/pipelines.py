@@ -26,6 +26,7 @@ from .._utils.wording import column_name, listed
 from ..core.dlm.family import Means
 from ..tables.checking import open_rows
 from ..tables.file_table import FileTable
+from .mixed import in_numbers, is_in_numbers
 
 __all__ = [
     "columns_of", "fit_steps", "last_step", "names_of", "needed_names", "on_its_rows", "on_selected", "rows_after",
@@ -93,18 +94,35 @@ def rows_after(before: Pipeline, X) -> Any:
 def on_its_rows(model, X=None) -> tuple[Any, Any]:
     """(estimator, rows): the last step of a fitted pipeline, or of a search with one, and X as that estimator gets it.
 
-    The estimator has the names of its columns. Without a pipeline both are returned unchanged.
+    The estimator has the names of its columns. Without a pipeline both are returned unchanged, but for tables with
+    categories, which become numbers as in a pipeline.
     """
     best = getattr(model, "best_estimator_", model)
     before, estimator = last_step(best)
     if before is None:
-        return model, X
+        return _in_numbers(model, best, X)
     estimator = _named(estimator, names_of(best))
     rows = None if X is None else rows_after(before, open_rows(estimator, X))
     if best is model:
-        return estimator, rows
+        return _in_numbers(estimator, estimator, rows)
     search = copy.copy(model)
     search.estimator, search.best_estimator_ = last_step(model.estimator)[1], estimator
+    return _in_numbers(search, estimator, rows)
+
+
+def _in_numbers(model, best, X) -> tuple[Any, Any]:
+    if is_in_numbers(best):
+        return model, X
+    inner, rows = in_numbers(best, X)
+    if best is model:
+        return inner, rows
+    search = copy.copy(model)
+    search.best_estimator_ = inner
+    for name in ("encoding_", "count_total_", "support_", "feature_names_in_", "n_features_in_"):
+        search.__dict__.pop(name, None)
+    search.n_features_in_ = inner.n_features_in_
+    if hasattr(inner, "feature_names_in_"):
+        search.feature_names_in_ = inner.feature_names_in_
     return search, rows
 
 
@@ -176,6 +194,8 @@ def _selected_decide(model) -> bool:
     """Whether the groups depend on a proper subset of the variables: latent means and a common noise variance."""
     fitted = last_step(model)[1]
     noises = getattr(fitted, "noise_variances_", None)
+    if hasattr(fitted, "count_total_"):  # totals are those of all columns
+        return False
     if noises is None or getattr(fitted, "means", "") != Means.LATENT.value or fitted.support_.all():
         return False
     scalers = isinstance(model, Pipeline) and not all(isinstance(step, StandardScaler) for step in model[:-1])
@@ -198,7 +218,7 @@ def _restricted(step, support: np.ndarray):
         for name in names:
             if getattr(step, name, None) is not None:
                 setattr(small, name, getattr(step, name)[index])
-    if getattr(step, "roles_", None) is not None:
+    if getattr(step, "roles_", None) is not None and len(step.roles_) == len(support):
         small.roles_ = step.roles_[support].reset_index(drop=True)
     if hasattr(step, "noise_loadings_"):  # I + F F' of the selected variables, with orthogonal columns again
         left, lengths, _ = np.linalg.svd(step.noise_loadings_[support], full_matrices=False)

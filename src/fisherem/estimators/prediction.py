@@ -34,6 +34,7 @@ from ..tables.scaling import bent, in_unit, rescaled
 from .contributing import ExplainsRows
 from .describing import Described
 from .marking import Marks
+from .mixed import in_numbers, is_in_numbers
 from .naming import Named
 from .outlying import TellsOutliers
 from .pipelines import needed_names, on_selected
@@ -132,6 +133,9 @@ class FittedMixture(
         Without a dtype the result has the precision of the rows.
         """
         check_is_fitted(self)
+        if not is_in_numbers(self):
+            inner, X = in_numbers(self, X)
+            return inner._told(X, tell, width, dtype)
         X = as_frame(X)
         model, rows = self._for_columns(X) if tell in _FROM_SELECTED else (self, X)
         table = check_table(model, rows, reset=False, elsewhere=True)
@@ -211,7 +215,8 @@ class FittedMixture(
 
     def _sums(self, X, sample_weight):
         check_is_fitted(self)
-        return self._sums_of(check_table(self, X, reset=False, elsewhere=True), sample_weight)
+        model, X = in_numbers(self, X)
+        return model._sums_of(check_table(model, X, reset=False, elsewhere=True), sample_weight)
 
     def _sums_of(self, table, sample_weight):
         """(weight of the rows, sums over a checked table)."""
@@ -238,15 +243,17 @@ class FittedMixture(
     def _of_partition(self, value, X, sample_weight) -> float:
         """A criterion of the predicted partition of X and of the selected variables."""
         check_is_fitted(self)
-        return self._value_of(value, check_table(self, X, reset=False, elsewhere=True), sample_weight)
+        blocks = None if (encoding := getattr(self, "encoding_", None)) is None else encoding.blocks
+        model, X = in_numbers(self, X)
+        return model._value_of(value, check_table(model, X, reset=False, elsewhere=True), sample_weight, blocks)
 
-    def _value_of(self, value, table, sample_weight) -> float:
+    def _value_of(self, value, table, sample_weight, blocks=None) -> float:
         """The same for a checked table."""
         weights = check_weights(sample_weight, table)
         posteriors, powers = np.asarray(self._posteriors(table)), self._powers()
         table = table if powers is None else bent(table, powers)
         problem = prepare(table, weights, ridge="auto", n_jobs=self.n_jobs, rescale=in_unit)
-        return self._of_posteriors(value, problem, posteriors, weights)
+        return self._of_posteriors(value, replace(problem, blocks=blocks), posteriors, weights)
 
     def _of_posteriors(self, value, problem: Problem, posteriors: np.ndarray, weights) -> float:
         """A criterion of the groups of posteriors (n x K) and of the selected variables."""
@@ -256,12 +263,16 @@ class FittedMixture(
         return value(groups, np.flatnonzero(self.support_), entropy)
 
     def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the fitted mixture: (X, labels)."""
+        """Draw rows from the fitted mixture: (X, labels).
+
+        Of a table with categories, X is a frame with the most probable category of each row.
+        """
         check_is_fitted(self)
         check_number("n_samples", n_samples, integer=True, least=1, most=MOST_DRAWS)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(self.means_), size=n_samples, p=self.weights_)
-        return self._draw_rows(labels, rng), labels
+        drawn, encoding = self._draw_rows(labels, rng), getattr(self, "encoding_", None)
+        return drawn if encoding is None else encoding.decode(drawn), labels
 
     def bic(self, X, sample_weight=None):
         """BIC on X, larger is better (unlike GaussianMixture's): log-likelihood - parameters/2 log n."""

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from ..model.dlm import MODELS
+from ..tables.encoding import Encoding
+from .mixed import in_numbers
 from .naming import names_of_groups
 from .prediction import FittedMixture
 
@@ -43,6 +45,14 @@ def check_model(model: Any) -> None:
         inner = getattr(one, "estimator_", one)
         fitted = any(hasattr(inner, name) for name in ("weights_", "loadings_", "factor_loadings_"))
         if isinstance(inner, FittedMixture) and fitted:
+            if hasattr(inner, "encoding_"):
+                _check_encoding(inner)
+                inner = in_numbers(inner)[0]
+            if hasattr(inner, "count_total_"):
+                total = inner.count_total_
+                if isinstance(total, bool) or not isinstance(total, (int, float)) or not 0 < total < np.inf:
+                    raise ValueError(f"count_total_ is {total!r:.50}, not a positive number")
+                inner = in_numbers(inner)[0]
             _check_attributes(inner)
             _check_answers(inner)
         elif hasattr(inner, "predict") and hasattr(inner, "n_features_in_"):  # a rival
@@ -69,6 +79,30 @@ def _check_attributes(model: Any) -> None:
     _check_values(model, sizes["K"])
     if hasattr(model, "group_names_"):
         names_of_groups(model)
+
+
+def _check_encoding(model: Any) -> None:
+    """The encoding of a table with categories: a name and levels per column of the table."""
+    encoding = model.encoding_
+    if not isinstance(encoding, Encoding):
+        raise ValueError(f"encoding_ is of type {type(encoding).__name__}")
+    p = model.n_features_in_
+    for name in ("names", "levels", "ordered"):
+        if not isinstance(vars(encoding).get(name), list) or len(vars(encoding)[name]) != p:
+            raise ValueError(f"encoding_.{name} must be a list with an entry for each of {p!r} columns")
+    texts = [encoding.names, *(known for known in encoding.levels if known is not None)]
+    if not all(isinstance(one, list) and one and all(isinstance(text, str) for text in one) for one in texts):
+        raise ValueError("encoding_ must have lists of texts")
+    if not all(type(flag) is bool for flag in (*encoding.ordered, getattr(encoding, "named", None))):
+        raise ValueError("encoding_ must say true or false for ordered columns")
+    if len(set(encoding.column_names)) < len(encoding.column_names):
+        raise ValueError("encoding_ must have different names of columns")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and list(names) != encoding.names:
+        raise ValueError("encoding_ must have the names of feature_names_in_")
+    for name in ("support_", "minimal_support_"):
+        if hasattr(model, name) and np.shape(getattr(model, name)) != (p,):
+            raise ValueError(f"{name} must have an entry for each of {p} columns")
 
 
 def _whole(value: Any) -> bool:

@@ -122,6 +122,7 @@ class SparseFisherEM(FisherEM):
         scale="auto",
         transformation="none",
         min_size="auto",
+        categories=None,
         method="two-step",
         sparsity="auto",
         start="fisher-em",
@@ -152,6 +153,7 @@ class SparseFisherEM(FisherEM):
             scale=scale,
             transformation=transformation,
             min_size=min_size,
+            categories=categories,
         )
         self.method = method
         self.sparsity = sparsity

@@ -49,6 +49,11 @@ class Candidate:
     partition: Partition
 
     @property
+    def n_variables(self) -> int:
+        """How many variables the columns of the support are."""
+        return len(self.partition.widths(self.support))
+
+    @property
     def smallest(self) -> float:
         """Rows of the smallest group."""
         return float(self.partition.sizes.min())

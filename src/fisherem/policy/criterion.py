@@ -13,6 +13,9 @@ across partitions, numbers of groups, subsets, scalings and methods.
 The (m+1)-th variable costs r/2 log n for its parameters (as in BIC) and, for having been chosen among p - m, the
 larger of as much again and log((p - m) / (m + 1)): twice BIC's penalty on a table of few columns, and the number of
 subsets where thousands of columns compete.
+
+A category is one variable of several columns (`rows.variables`): it is chosen once, and pays the parameters of all
+its columns but one.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from ..core.data.scatter import Scatter
 from ..core.dlm.ridge_and_axes import Groups
 from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
+from ..rows.variables import Blocks
 from .columns import columns_of
 
 __all__ = ["Judged", "Partition", "eigen", "gain", "judge", "price", "ratios"]
@@ -45,6 +49,7 @@ class Partition:
     sizes: np.ndarray  # n_k (K)
     constant: np.ndarray  # bool p: columns without variation
     floors: np.ndarray  # p: what the spacing of values adds to the variances (`columns`)
+    blocks: Blocks | None = None  # the variables that the columns belong to; None: one each
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Partition:
@@ -55,7 +60,8 @@ class Partition:
             states = problem.start_states(posteriors.T, len(posteriors))
         groups = Groups.of(problem, states)
         H = problem.scatter.to_variables(groups.between(problem).H)
-        return cls(problem.scatter, H, groups.weights, problem.constant, columns_of(problem).floors)
+        floors = block_floors(problem)
+        return cls(problem.scatter, H, groups.weights, problem.constant, floors, problem.blocks)
 
     @classmethod
     def of_labels(cls, problem: Problem, labels: np.ndarray, n_clusters: int) -> Partition:
@@ -65,8 +71,11 @@ class Partition:
     def block(self, support: np.ndarray) -> np.ndarray:
         """T of some variables (indices), with what the spacing of their values adds to the variances."""
         block = self.scatter.block(support)
-        block[np.diag_indices(len(block))] *= 1 + self.floors[support]
-        return block
+        if self.blocks is None:
+            block[np.diag_indices(len(block))] *= 1 + self.floors[support]
+            return block
+        of = self.blocks.variable[support]
+        return block * (1 + np.where(of[:, None] == of, self.floors[support], 0.0))
 
     @property
     def n(self) -> float:
@@ -75,8 +84,18 @@ class Partition:
 
     @property
     def p(self) -> int:
-        """The number of variables."""
-        return len(self.H)
+        """The number of variables, each of which is one column or a block of them."""
+        return len(self.H) if self.blocks is None else self.blocks.n_variables
+
+    def free(self, support: np.ndarray) -> np.ndarray:
+        """The columns `support` without those that the others determine."""
+        return support if self.blocks is None else self.blocks.free(support)
+
+    def widths(self, support: np.ndarray) -> np.ndarray:
+        """Free columns of each variable that the columns `support` belong to."""
+        if self.blocks is None:
+            return np.ones(len(support), int)
+        return self.blocks.widths[self.blocks.variables_of(support)]
 
     @property
     def n_clusters(self) -> int:
@@ -90,7 +109,24 @@ class Partition:
         """
         if rank >= self.n_clusters - 1 or not len(support):
             return np.eye(self.n_clusters)
+        support = self.free(support)
         return eigen(self.block(support), self.H[support])[1][:, :rank]
+
+
+def block_floors(problem: Problem) -> np.ndarray:
+    """What the spacing of the values adds to the variances, as a share of them (p).
+
+    For a category it is one share of the covariance of its indicators, so that determinants do not depend on which of
+    them is left out.
+    """
+    floors, blocks = columns_of(problem).floors, problem.blocks
+    if blocks is None:
+        return floors
+    floors, variances = floors.copy(), problem.scatter.variances()
+    for v in blocks.wide:
+        mine = blocks.members[v]
+        floors[mine] = floors[mine] @ variances[mine] / max(variances[mine].sum(), np.finfo(float).tiny)
+    return floors
 
 
 @dataclass(frozen=True)
@@ -101,10 +137,10 @@ class Judged:
     rank: int
 
 
-def price(n: float, p: int, rank: int, m: int) -> float:
-    """Of the (m+1)-th variable, in nats."""
+def price(n: float, p: int, rank: int, m: int, width: int = 1) -> float:
+    """Of the (m+1)-th variable, which has that many free columns, in nats."""
     parameters = rank / 2 * np.log(n)
-    return float(parameters + max(parameters, np.log(max(p - m, 1) / (m + 1))))
+    return float(width * parameters + max(parameters, np.log(max(p - m, 1) / (m + 1))))
 
 
 def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,6 +155,7 @@ def eigen(total: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def ratios(partition: Partition, support: np.ndarray) -> np.ndarray:
     """lambda_j of the variables in `support` (indices): at most K - 1, largest first."""
+    support = partition.free(support)
     most = min(partition.n_clusters - 1, len(support))
     return eigen(partition.block(support), partition.H[support])[0][:most]
 
@@ -132,7 +169,8 @@ def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None =
         return Judged(base if K > 1 else 0.0, 0)
     explained = n / 2 * np.cumsum(np.log1p(ratios(partition, support) if values is None else values))
     ranks = range(1, len(explained) + 1)
-    prices = [sum([price(n, partition.p, r, i) for i in range(m)]) for r in ranks]
+    widths = partition.widths(support)
+    prices = [sum([price(n, partition.p, r, i, width) for i, width in enumerate(widths)]) for r in ranks]
     costs = [cost + np.log(n) * r * (K - 1 - r) for cost, r in zip(prices, ranks, strict=True)]
     totals = explained - np.array(costs) + base
     best = int(totals.argmax())

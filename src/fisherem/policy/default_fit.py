@@ -28,7 +28,7 @@ from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import Candidate, Wanted, fit_subset
 from .decisions import Decision
-from .groups import Groups, Kind, best_groups, margin
+from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
 from .latent_model import fit_latent
 from .missing import fit_exact
@@ -131,6 +131,8 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
         first = _dense(problem, spec, estimator.model)
         start = _labels(problem, first.fit)
     numbers, here = few_rows(problem, rng)
+    if here.blocks is not None:
+        return _from_classes(problem, here, numbers, spec, estimator.model, start, first)
     judge = Judge(here)
     with here.rows.threads():
         ends = _labels(problem, first.fit)[numbers]
@@ -148,8 +150,24 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
     return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
 
 
+def _from_classes(
+    problem: Problem, here: Problem, numbers, spec: Specification[DLMFamily], model, start: np.ndarray, first: Chosen
+) -> tuple[Chosen, np.ndarray]:
+    """For a table with categories: the groups of latent classes from k-means, which the fit keeps."""
+    groups, decision = class_groups(here, start[numbers], spec.n_clusters)
+    chosen = _from_groups(here, spec, model, groups, None)
+    if chosen is not None and here is not problem:
+        try:
+            chosen = _on_all(problem, here, spec, chosen)
+        except FitError:  # the sample lacks what the rows have
+            chosen = None
+    if chosen is None:
+        return first.first(decision), _labels(problem, first.fit)
+    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
+
+
 def _from_groups(
-    problem: Problem, spec: Specification[DLMFamily], model, groups: Groups, judge: Judge
+    problem: Problem, spec: Specification[DLMFamily], model, groups: Groups, judge: Judge | None
 ) -> Chosen | None:
     """The fit on all variables from given groups, or None.
 
@@ -163,7 +181,7 @@ def _from_groups(
         except FitError:
             continue
         labels = _labels(problem, chosen.fit)
-        if most == 1:
+        if most == 1 or judge is None:
             return replace(chosen, fit=_kept(chosen.fit), moved=False)
         if len(np.unique(labels)) == spec.n_clusters and judge.gain(labels, own=groups.own).value >= least:
             return chosen
@@ -198,7 +216,7 @@ def _with_variables(
     with problem.rows.threads():
         found = variables_for(problem, spec, labels, d, dense.model.name, dense.moved)
         chosen = dense if found.kept is None else _with(dense, found.kept, model, problem, spec)
-        chosen = chosen if dense.moved else replace(chosen, fit=_kept(chosen.fit))
+        chosen = chosen if dense.moved and problem.blocks is None else replace(chosen, fit=_kept(chosen.fit))
     return replace(chosen, fewest=found.fewest).said(_about_variables(problem, found))
 
 
@@ -206,11 +224,11 @@ def _about_variables(problem: Problem, found: Selection) -> Decision:
     tried = ", ".join(f"{r['n_variables']} variables {r['agreement']:.2f}" for r in found.records)
     tried = f"{tried} (agreement of the groups that they make)" if tried else ""
     if found.kept is None:
-        return Decision("variables", f"all {problem.p}", tried, "no list of variables could be fitted")
+        return Decision("variables", f"all {problem.n_variables}", tried, "no list of variables could be fitted")
     reason = "the fewest that make the same groups"
     if max(r["agreement"] for r in found.records) < THRESHOLDS.gives_back:
         reason = "no list makes the same groups; this one comes nearest"
-    return Decision("variables", f"{len(found.kept.support)} of {problem.p}", tried, reason)
+    return Decision("variables", f"{found.kept.n_variables} of {problem.n_variables}", tried, reason)
 
 
 def _after(dense: Chosen, fit: Fit) -> Fit:
@@ -224,7 +242,7 @@ def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specifi
     fit, name = best.fit, best.model
     if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one
         name = resolve(model).name
-        most = None if dense.moved else 1
+        most = None if dense.moved and problem.blocks is None else 1
         fit = fit_subset(problem, spec, Wanted(best.labels, best.support, best.rank, name, most)) or fit
     return replace(dense, fit=_after(dense, fit), model=MODELS.get(name, dense.model))
 
@@ -285,7 +303,7 @@ def _or_by_neighbours(
         return own
     weights, options = problem.given.weights, {"ridge": estimator.ridge, "n_jobs": estimator.n_jobs}
     try:
-        filled = prepare(gaps.observed.by_neighbours(), weights, **options)
+        filled = replace(prepare(gaps.observed.by_neighbours(), weights, **options), blocks=problem.blocks)
         start = _labels(filled, _decided(filled, spec, estimator).fit)
         labels = _labels(own[0], own[1].fit)
         if _are_one(start, labels):

@@ -24,11 +24,12 @@ from .alternation import Climb, alternate, round_of
 from .decisions import Decision
 from .halves import agreements, fisher_em, kmeans
 from .judge import Gain, Judge
+from .latent_classes import LatentClasses
 from .score_mixture import ScoreMixture
 from .starts import other_starts, same_partition
 from .thresholds import THRESHOLDS
 
-__all__ = ["Groups", "Kind", "best_groups", "margin"]
+__all__ = ["Groups", "Kind", "best_groups", "class_groups", "margin"]
 
 # Iterations of Fisher-EM from each start: enough to see where it leads.
 _ITERATIONS = 15
@@ -119,6 +120,20 @@ def _unseen(
     if moved > own:
         return anchor, Decision("start", _ANCHOR, tried, f"{why}: halves of the rows agree most about these groups")
     return _not_moved(start, anchor, tried, why)
+
+
+def class_groups(problem: Problem, start: np.ndarray, n_clusters: int) -> tuple[Groups, Decision]:
+    """The groups of a table with categories, which are kept: latent classes from k-means (n labels), or k-means'."""
+    sizes = np.bincount(start, minlength=n_clusters)
+    nothing = Gain(-np.inf, problem.weight, np.zeros(0, int), float(sizes.min()))
+    classes = LatentClasses(problem).settle(start, n_clusters)
+    if classes is None or not classes.gain > 0:
+        groups = Groups(f"{_ANCHOR}, not moved", start, nothing)
+        return groups, Decision("start", groups.name, "", "latent classes from there gain nothing over one class")
+    tried = f"latent classes {classes.gain / problem.weight:+.2f} (gain over one class in nats per row)"
+    reason = f"{len(classes.variables)} of {problem.n_variables} variables tell the classes apart"
+    name = "latent classes from k-means"
+    return Groups(name, classes.labels, nothing), Decision("start", name, tried, f"a table with categories: {reason}")
 
 
 def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tuple[Groups, Decision]:

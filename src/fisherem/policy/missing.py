@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._utils.wording import column_name, count, listed
 from ..core.data.problem import Problem, prepare
-from ..core.engine.loop import Fit
+from ..core.engine.loop import Fit, Stop, StopKind
 from ..core.engine.multistart import Specification
 from ..core.missing.completion import complete_first
 from ..core.missing.iteration import describe_gaps, exact
@@ -70,6 +70,9 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
     """
     there = exact(problem)
     spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
+    keeps = problem.blocks is not None and not chosen.moved  # latent classes are no groups that Fisher-EM improves
+    if keeps:
+        spec = replace(spec, settings=replace(spec.settings, max_iter=1))
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
         numbers.append(max(numbers[0], most_factors(problem, numbers[0])))
@@ -82,6 +85,8 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
         return fit.log_likelihood - chosen.model.n_parameters(spec.n_clusters, problem.p, d, 0, fit.solution.n_factors)
 
     best = max(fits, key=value)
+    if keeps and best.whole:
+        best = replace(best, stop=Stop(StopKind.CONVERGED, "groups kept"))
     chosen, decision = replace(chosen, fit=best), chosen.about("noise")
     return there, chosen if decision is None else chosen.said(_on_observed_cells(decision, best.solution.n_factors))
 

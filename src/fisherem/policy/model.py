@@ -125,7 +125,8 @@ def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
     """Some of the rows of large data, prepared with the same ridge: enough to choose a model on."""
     size = min(SAMPLE_ROWS, max(THRESHOLDS.sample_rows, THRESHOLDS.sample_rows_per_variable * problem.p))
     scatter = problem.scatter
-    return prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
+    sample = prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
+    return replace(sample, blocks=problem.blocks)
 
 
 def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Problem]:
@@ -137,7 +138,8 @@ def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, 
     numbers = counting if len(counting) <= size else np.sort(rng.choice(counting, size, replace=False))
     weights = None if rows.weights is None else rows.weights[numbers]
     share = problem.scatter.ridge / problem.scatter.mean_variance
-    return numbers, prepare(problem.given.take(numbers) - problem.given.centre, weights, ridge=share)
+    few = prepare(problem.given.take(numbers) - problem.given.centre, weights, ridge=share)
+    return numbers, replace(few, blocks=problem.blocks)
 
 
 _Found = tuple[Chosen, dict[str, Any]]  # a fit, and what it is compared by

@@ -48,13 +48,13 @@ def numbers_of_factors(problem: Problem) -> list[int]:
 
 
 def wanted_factors(problem: Problem, noise: int | str | None) -> int | str:
-    """What noise_factors=None stands for: 0, or with missing cells as many as BIC asks for.
+    """What noise_factors=None stands for: 0, or with missing cells as many as BIC asks for (0 with categories).
 
     On complete rows factors change the likelihood, but no groups for the better: on 44 tables the mean adjusted Rand
     index of the dense fit is 0.52 without and 0.51 with them, at up to four times the price.
     """
     if noise is None:
-        return 0 if problem.gaps is None else NOISE_AUTO
+        return 0 if problem.gaps is None or problem.blocks is not None else NOISE_AUTO
     return noise
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from .criterion import Partition, judge, price
+from .criterion import Partition, judge
 from .forward_backward import Selector, relevant
 
 __all__ = ["NO_EVIDENCE", "ROLES", "roles_table"]
@@ -28,7 +28,7 @@ _TINY = 1e-9
 
 
 def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> pd.DataFrame:
-    """A row per variable, for S = `support` (indices): its role, its name and why.
+    """A row per variable, for S = `support` (columns): its role, its name and why.
 
     conditional_gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it
         out would lose, for any other what adding it to S would gain
@@ -41,21 +41,20 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
     explicable = 0 < len(support) <= partition.n - partition.n_clusters
     rank = max(1, judge(partition, support).rank) if explicable else partition.n_clusters - 1
     selector = Selector(partition, partition.directions(support, rank))
-    selector.reset([int(j) for j in support])
+    chosen = np.array(selector.variables(support), int)
+    selector.reset(chosen.tolist())
     role = _roles(partition, selector, support, rank)
     gain = selector.conditional_gains()
     if explicable:
         gain[np.array(selector.support)] = selector.losses()
     alone = np.where(np.isfinite(selector.alone), selector.alone, 0.0)
-    between = (partition.H**2).sum(axis=1)
-    total = np.maximum(partition.scatter.variances(), np.finfo(float).tiny)
+    between = _per_variable(partition, np.where(partition.constant, 0.0, (partition.H**2).sum(axis=1)))
+    total = np.maximum(_per_variable(partition, partition.scatter.variances()), np.finfo(float).tiny)
     shown = support if explicable else support[:0]
     coefficients, share = _fisher_shares(partition, shown)
     redundant = (role == "redundant") & explicable
-    deviations = np.sqrt(np.maximum(partition.scatter.variances()[shown], 0))
-    explained = [
-        _named(coefficients[:, j], deviations, shown, names) if redundant[j] else "" for j in range(partition.p)
-    ]
+    sizes = _sizes(partition, coefficients, shown)
+    explained = [_named(sizes[:, v], chosen, names) if redundant[v] else "" for v in range(partition.p)]
     return pd.DataFrame(
         {
             # pandas leaves out the columns in the middle where a table is wider than the terminal
@@ -64,7 +63,7 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
             "conditional_gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
             "explained_by": explained,
             "marginal_gain": alone,
-            "between_share": np.where(partition.constant, 0.0, between / total),
+            "between_share": between / total,
             "criterion_share": share,
         }
     )
@@ -72,24 +71,32 @@ def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> 
 
 def _roles(partition: Partition, selector: Selector, support: np.ndarray, rank: int) -> np.ndarray:
     role = np.full(partition.p, NO_EVIDENCE, dtype=object)
-    differs = relevant(partition, support, rank)
+    differs = np.array(selector.variables(relevant(partition, support, rank)), int)
     role[differs] = "redundant"
-    adds = selector.conditional_gains() > price(partition.n, partition.p, rank, len(support))
+    adds = selector.conditional_gains() > selector.prices(len(selector.support))
     beyond = differs[adds[differs]]
     role[beyond] = "additional"
-    role[partition.constant] = NO_EVIDENCE
-    role[support] = "selected"
+    role[_per_variable(partition, ~partition.constant) == 0] = NO_EVIDENCE
+    role[selector.support] = "selected"
     return role
 
 
-def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(coefficients of every variable on S (m x p), share of Fisher's criterion trace(T_S^-1 B_S) by variable (p)).
+def _per_variable(partition: Partition, values: np.ndarray) -> np.ndarray:
+    """Values of the columns, added up over those of each variable."""
+    blocks = partition.blocks
+    return values if blocks is None else np.bincount(blocks.variable, values, blocks.n_variables)
 
-    Adding j to S adds |h_j - T_jS T_SS^-1 h_S|^2 / t_j|S; leaving s out takes |(T_SS^-1 H_S)_s|^2 / (T_SS^-1)_ss away.
+
+def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(coefficients of every column on S (m x columns), share of Fisher's criterion trace(T_S^-1 B_S) by variable).
+
+    With R_b = H_b - T_bS T_SS^-1 H_S, adding b to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out
+    takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
     """
-    if not len(support):
-        return np.zeros((0, partition.p)), np.zeros(partition.p)
     scatter, H = partition.scatter, partition.H
+    if not len(support):
+        return np.zeros((0, len(H))), np.zeros(partition.p)
+    support = partition.free(support)
     block = scatter.block(support)
     block[np.diag_indices(len(block))] *= 1 + _TINY
     inverse = np.linalg.inv(block)
@@ -103,11 +110,35 @@ def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarra
     gained = (rest**2).sum(axis=1) / own
     gained[support] = (solved**2).sum(axis=1) / np.diagonal(inverse)
     gained[partition.constant] = 0.0
+    blocks = partition.blocks
+    if blocks is not None:
+        gained = gained[[mine[0] for mine in blocks.members]]
+        for v in blocks.wide:
+            mine = blocks.free(blocks.members[v])
+            places = np.flatnonzero(np.isin(support, mine))
+            if len(places):
+                own_part, mine_solved = inverse[np.ix_(places, places)], solved[places]
+                gained[v] = np.trace(np.linalg.solve(own_part, mine_solved @ mine_solved.T))
+            else:
+                left = scatter.block(mine) - coefficients[:, mine].T @ block @ coefficients[:, mine]
+                left[np.diag_indices(len(left))] += 1e-6 * scatter.variances()[mine]
+                gained[v] = np.trace(np.linalg.solve(left, rest[mine] @ rest[mine].T))
     return coefficients, gained / max(value, np.finfo(float).tiny)
 
 
-def _named(coefficients: np.ndarray, deviations: np.ndarray, support: np.ndarray, names: list[str]) -> str:
+def _sizes(partition: Partition, coefficients: np.ndarray, support: np.ndarray) -> np.ndarray:
+    """How much each variable of S contributes to a regression of each variable on S (variables of S x variables)."""
+    support = partition.free(support)
+    size = np.abs(coefficients) * np.sqrt(np.maximum(partition.scatter.variances()[support], 0))[:, None]
+    blocks = partition.blocks
+    if blocks is None or not len(support):
+        return size
+    size = np.stack([_per_variable(partition, row) for row in size])
+    _, place = np.unique(blocks.variable[support], return_inverse=True)
+    return np.stack([size[place == i].sum(axis=0) for i in range(place.max() + 1)])
+
+
+def _named(size: np.ndarray, chosen: np.ndarray, names: list[str]) -> str:
     """The selected variables that contribute most to a regression on S, by the size of their standardised terms."""
-    size = np.abs(coefficients) * deviations
     order = np.argsort(-size, kind="stable")[:_MOST_NAMED]
-    return ", ".join(names[support[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)
+    return ", ".join(names[chosen[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)

@@ -17,20 +17,35 @@ from .decisions import Decision
 from .thresholds import THRESHOLDS
 
 __all__ = [
-    "LARGE_COLUMNS", "RAW", "SCALES", "STANDARDISE", "large_columns_text", "over_median", "scaling", "share_a_unit",
-    "standard_deviations", "warn_of_large_columns",
+    "LARGE_COLUMNS", "RAW", "SCALES", "STANDARDISE", "divisors", "large_columns_text", "over_median", "scaling",
+    "share_a_unit", "standard_deviations", "warn_of_large_columns",
 ]  # fmt: skip
 
 RAW, STANDARDISE, AUTO = "none", "standardise", "auto"
 SCALES = (AUTO, STANDARDISE, RAW)
 # How the warning of large columns begins: for those who have said it already.
 LARGE_COLUMNS = "without scaling"
+_TINY = np.finfo(float).tiny
 
 
 def standard_deviations(problem: Problem) -> np.ndarray:
     """Of the columns (p); 1 for constant ones."""
     variances = np.maximum(problem.scatter.variances(), 0)
     return np.where(problem.constant | (variances <= 0), 1.0, np.sqrt(variances))
+
+
+def divisors(problem: Problem, scale: str) -> np.ndarray:
+    """What the columns (p) are divided by: numbers by their standard deviations, or by nothing with scale "none".
+
+    The indicators of a category are divided by the square root of its share, as in the factor analysis of mixed data
+    (Pages 2004): an indicator then has the variance 1 less its share, and all of a category's directions have the
+    variance 1, the weight of a standardised number.
+    """
+    found = np.ones(problem.p) if scale == RAW else standard_deviations(problem)
+    if problem.blocks is None:
+        return found
+    shares = np.maximum(problem.centre, 0)
+    return np.where(problem.blocks.indicators & (shares > 0), np.sqrt(np.maximum(shares, _TINY)), found)
 
 
 def _ratios(problem: Problem) -> np.ndarray:
@@ -61,6 +76,8 @@ def scaling(problem: Problem, wanted: str) -> tuple[str, Decision]:
     """("none" or "standardise", why) for columns as they were given and what the user asked for."""
     if wanted != AUTO:
         return wanted, Decision("scaling", wanted, "", "as given")
+    if problem.blocks is not None:
+        return STANDARDISE, Decision("scaling", STANDARDISE, "", "categories weigh as much as standardised numbers do")
     done = RAW if share_a_unit(np.where(problem.constant, 0.0, standard_deviations(problem))) else STANDARDISE
     how = "the columns share a unit" if done == RAW else "the columns differ in unit"
     ratio = f"{_ratios(problem).max():.3g}"

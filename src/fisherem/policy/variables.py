@@ -39,7 +39,7 @@ class Selection:
         agreement = adjusted_rand(found.labels, self.labels)
         if not self.records or agreement > max(record["agreement"] for record in self.records):
             self.kept = found
-        self.records.append({"n_variables": len(found.support), "agreement": agreement})
+        self.records.append({"n_variables": found.n_variables, "agreement": agreement})
         return agreement >= THRESHOLDS.gives_back
 
 
@@ -49,7 +49,9 @@ def variables_for(
     """The variables that make the groups of `labels` (n), few if those suffice.
 
     Groups that Fisher-EM has not `moved` are not moved on fewer variables either: a single iteration places the rows.
+    The same holds with categories: densities of indicators would move the groups to the levels of one category.
     """
+    moved = moved and problem.blocks is None
     found = Selection(labels)
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
 
@@ -73,16 +75,29 @@ def variables_for(
     return found
 
 
+def _sufficing(
+    problem: Problem, spec: Specification[DLMFamily], labels: np.ndarray, rank: int, model: str
+) -> Candidate | None:
+    """The variables that C(K, S) names for these groups, with the fit of one iteration, which keeps the groups."""
+    partition = Partition.of_labels(problem, labels, spec.n_clusters)
+    support = select(partition, np.zeros(0, int), rank)
+    if not len(support):
+        return None
+    fit = fit_subset(problem, spec, Wanted(labels, support, rank, model, most=1))
+    return None if fit is None else candidate_of(problem, spec, fit, support, model)
+
+
 def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterator[np.ndarray]:
     """Lists of variables that double, from twice the fewest to all that differ: C's own first, then the strongest."""
     first = np.zeros(0, int) if fewest is None else fewest.support
     differ = relevant(partition, first, rank)
     if not len(differ):
         return
-    alone = Selector(partition, partition.directions(first, rank)).alone
-    rest = np.setdiff1d(differ, first)
-    order = np.concatenate([first, rest[np.argsort(-alone[rest], kind="stable")]])
-    size = max(1, len(first))
+    selector = Selector(partition, partition.directions(first, rank))
+    own = np.array(selector.variables(first), int)
+    rest = np.setdiff1d(np.array(selector.variables(differ), int), own)
+    order = np.concatenate([own, rest[np.argsort(-selector.alone[rest], kind="stable")]])
+    size = max(1, len(own))
     while size < len(order):
         size *= 2
-        yield np.sort(order[:size])
+        yield selector.columns(order[:size])

@@ -19,6 +19,7 @@ from .._utils.atomic import output_folder
 from .._utils.register import Register
 from .._utils.spreadsheets import write_csv
 from ..estimators.marking import markers_frame, roles_of
+from ..estimators.mixed import in_numbers, of_columns, shares_of
 from ..estimators.naming import names_of_groups
 from ..persistence import save
 from ..tables.rows_by_group import table_rows
@@ -56,6 +57,10 @@ def _labels(done: Finished, path: Path) -> None:
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
+    if hasattr(done.model, "encoding_"):  # a row per column of numbers
+        inner = in_numbers(done.model)[0]
+        write_csv(variables_table(inner, inner.feature_names_in_), path)
+        return
     names = done.X.columns if hasattr(done.X, "columns") else done.X.names
     write_csv(done.table.described(_with_frequencies(variables_table(done.model, names), done, "selected")), path)
 
@@ -79,15 +84,22 @@ def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.Dat
 def _markers(done: Finished, path: Path) -> None:
     if len(done.model.weights_) > 1:
         # the means are in the units of the file, also where the rows were scaled before the fit
-        rows, names = table_rows(done.model, done.table.X), list(map(str, done.table.names))
+        model, X = in_numbers(done.model, done.table.X)
+        rows, names = table_rows(model, X), list(map(str, done.table.names if X is done.table.X else X.columns))
         labels, called = np.asarray(done.model.predict(done.X)), names_of_groups(done.model)
-        roles = roles_of(done.model)
-        write_csv(markers_frame(rows, labels, names, called, roles, stability=done.stability), path)
+        stability = of_columns(done.stability, done.model)
+        write_csv(markers_frame(rows, labels, names, called, roles_of(model), stability=stability), path)
+
+
+@WRITERS.add("categories.csv")
+def _categories(done: Finished, path: Path) -> None:
+    if hasattr(done.model, "encoding_"):
+        write_csv(shares_of(done.model, done.X), path)
 
 
 @WRITERS.add("criteria.csv")
 def _criteria(done: Finished, path: Path) -> None:
-    write_csv(criteria_table(done.model), path)
+    write_csv(criteria_table(done.model, done.scaler is not None), path)
 
 
 @WRITERS.add("results.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -124,7 +125,10 @@ class DLMGrid(SearchGrid):
 
     def prepare(self, table, weights, prior) -> ScaledRows:
         """Scale and centre the rows, with a warning about constant columns and about columns in large units."""
-        problem, scales = scaled_rows(self.search.estimator, table, weights, self.search.n_jobs, prior)
+        estimator = copy.copy(self.search.estimator)
+        if hasattr(self.search, "encoding_"):
+            estimator.encoding_ = self.search.encoding_
+        problem, scales = scaled_rows(estimator, table, weights, self.search.n_jobs, prior)
         with problem.rows.closed_on_error():
             names = feature_names(self.search)
             warn_of_constant_columns(problem, names)
@@ -221,7 +225,8 @@ class DLMGrid(SearchGrid):
 
     def paths(self, problem: Problem, outcomes: list[Outcome]) -> dict[tuple[int, str, str], pd.DataFrame]:
         """The norm of each variable's loadings (rows: shares, columns: variables) along every path."""
-        names = getattr(self.search, "feature_names_in_", np.arange(problem.p))
+        known = feature_names(self.search)
+        names = np.arange(problem.p) if known is None else known
         tables: dict[tuple[int, str, str], dict[float, np.ndarray]] = {}
         for o in outcomes:
             if o.row["method"] != DENSE and o.fit is not None:

@@ -86,7 +86,7 @@ def search_grid(search, grid: SearchGrid, table, weights, prior) -> tuple[Proble
         search.best_params_ = {name: best.row[name] for name in ("n_clusters", *search.estimator._compared)}
         search.best_score_ = float(best.row[grid.criterion])
         search.best_estimator_ = grid.estimator(search.best_params_)
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "encoding_", "count_total_"):
             if hasattr(search, name):
                 setattr(search.best_estimator_, name, getattr(search, name))
         found = grid.adopt(search.best_estimator_, data, best)

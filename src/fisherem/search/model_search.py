@@ -19,9 +19,11 @@ from .._utils.public import public
 from ..core.data.problem import Problem
 from ..core.engine.loop import Fit
 from ..estimators.describing import Summary
+from ..estimators.mixed import counted
 from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
 from ..tables.checking import check_clusters, check_table, check_weights, open_rows
 from ..tables.frames import with_names
+from ..tables.mixed import takes_categories
 from .grids import search_grid
 from .search_parameters import VERDICT, SearchParameters
 from .search_tables import summary_of
@@ -121,6 +123,8 @@ class ModelSearch(
     evidence_ : Evidence
         What a verdict weighs: fits, gains, valleys, agreement of halves and consensus by number of groups. For a
         verdict only.
+    encoding_ : Encoding
+        Of a table with categories only: see `FisherEM`.
     n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
         The number of columns, and their names where X has them.
     """
@@ -132,6 +136,10 @@ class ModelSearch(
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_gaps()
         return tags
+
+    @property
+    def _takes_categories(self) -> bool:
+        return takes_categories(self.estimator)
 
     def _takes_gaps(self) -> bool:
         last = last_step(self.estimator)[1]
@@ -145,6 +153,7 @@ class ModelSearch(
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
+        table = counted(self, table, getattr(self.estimator, "transformation", "power"))
         search_rows(self, table, weights)
         return self
 
@@ -172,7 +181,8 @@ class ModelSearch(
         It prints as text and renders as a small table in a notebook.
         """
         check_is_fitted(self, "best_estimator_")
-        return summary_of(self, on_its_rows(self)[0].best_estimator_)
+        best = self.best_estimator_
+        return summary_of(self, best if hasattr(best, "encoding_") else on_its_rows(self)[0].best_estimator_)
 
     def plot(self, ax=None):
         """Plot how the number of groups was chosen: the evidence of a verdict, or the criterion by model.

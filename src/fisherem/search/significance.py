@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from .._utils.wording import column_name, count
+from ..estimators.mixed import is_in_numbers
 from ..estimators.pipelines import last_step
 from ..rows.threads import n_threads
 from ..tables.checking import MOST_REPEATS, check_flag, check_number, check_path, check_table
@@ -178,7 +179,11 @@ def _check_complete(X) -> None:
 def _values(model, X, labels: np.ndarray) -> tuple[np.ndarray, list[str] | None]:
     """The checked rows (n x p) and the names of their columns."""
     _check_complete(X)
-    before = last_step(model)[0]
+    before, last = last_step(model)
+    if not is_in_numbers(getattr(last, "best_estimator_", last)):
+        raise ValueError(
+            "significance takes tables of numbers: drawn tables of one group have no categories and no counts yet"
+        )
     table = check_table(model if before is None else before, X, reset=False)
     values = np.asarray(table, float)
     _check_complete(values)

@@ -21,6 +21,7 @@ from .._utils.wording import column_name
 from ..estimators.pipelines import last_step, names_of, on_its_rows
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
+from ..tables.encoding import Encoded
 from ..tables.parameters import named_errors
 from .refitting import FAILURES, alone
 from .scoring import best_matching, contingency
@@ -118,14 +119,21 @@ def _refit(estimator, X, rows: np.ndarray, seed: int):
             # half of the rows converge less often, and the agreement says more than many equal warnings
             warnings.simplefilter("ignore")
             model.fit(_rows_of(X, rows))
-            estimator, table = on_its_rows(model, X)
+            estimator, table = _with_variables(model, X)
             return estimator.support_.copy(), np.asarray(estimator.predict(table), np.int32)
     except FAILURES as error:
         return str(error)
 
 
+def _with_variables(model, X):
+    """(estimator, rows) of a pipeline's last step; of a table with categories, the model of its variables itself."""
+    return (model, X) if isinstance(X, Encoded) else on_its_rows(model, X)
+
+
 def _rows_of(X, rows: np.ndarray):
     """Rows of an array, a frame or a table in a file; column names are kept."""
+    if isinstance(X, Encoded):
+        return Encoded(X.values[rows], X.encoding)
     if not hasattr(X, "rows_at"):
         return _safe_indexing(X, rows)
     values = X.rows_at(rows)
@@ -198,7 +206,10 @@ def stability(
     if fitted is not None and not (hasattr(last_step(fitted)[1], "support_") and hasattr(fitted, "predict")):
         raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")
     fitted = clone(estimator).fit(X) if fitted is None else fitted
-    full, table = on_its_rows(fitted, X)
+    encoding = getattr(getattr(fitted, "best_estimator_", fitted), "encoding_", None)
+    if encoding is not None:  # a half of the rows may lack a category
+        X = Encoded(on_its_rows(fitted, X)[1].to_numpy(), encoding)
+    full, table = _with_variables(fitted, X)
     if not hasattr(full, "support_"):
         raise TypeError(f"{type(full).__name__} has no support_ after fit: it selects no variables")
     probe = np.sort(rng.permutation(n)[:_ROWS])

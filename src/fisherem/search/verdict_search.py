@@ -20,7 +20,7 @@ from .._utils.wording import count
 from ..core.data.problem import Problem
 from ..core.engine.checkpoints import Store, fingerprint
 from ..core.engine.multistart import FitError
-from ..estimators.fitting import RAW, adopt, fit_rows, warn_of_constant_columns, warn_unless_converged
+from ..estimators.fitting import RAW, adopt, feature_names, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..policy.missing import prepared_rows
 from ..policy.number_of_groups.candidates import Data, for_groups
 from ..policy.number_of_groups.evidence import Evidence
@@ -31,6 +31,8 @@ from ..policy.number_of_groups.wording import said
 from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
 from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import n_threads, one_thread_each
+from ..tables.counts import LOG_COUNTS
+from ..tables.encoding import Encoding
 
 __all__ = ["search_by_verdict", "verdict_columns"]
 
@@ -43,14 +45,17 @@ def verdict_columns() -> list[str]:
 
 def search_by_verdict(search, table, weights=None, prior=None):
     """Search on checked rows (n x p); sets the search's fitted attributes and returns (prepared rows, the best fit)."""
+    encoding = getattr(search, "encoding_", None)
     problem = prepared_rows(table, weights, ridge=search.estimator.ridge, n_jobs=search.n_jobs)
     with problem.rows.closed_on_error():
-        warn_of_constant_columns(problem, getattr(search, "feature_names_in_", None))
+        warn_of_constant_columns(problem, feature_names(search))
         if search.estimator.scale == RAW:
-            warn_of_large_columns(problem, getattr(search, "feature_names_in_", None))
+            warn_of_large_columns(problem, feature_names(search))
         seed = _seed(search.estimator.random_state)
-        scales = standard_deviations(problem) if scaling(problem, search.estimator.scale)[0] != RAW else None
-        rows, data = _sample(problem, search.sample_size, seed, scales)
+        # of a table with categories the fits divide the columns themselves
+        divided = encoding is None and scaling(problem, search.estimator.scale)[0] != RAW
+        scales = standard_deviations(problem) if divided else None
+        rows, data = _sample(problem, search.sample_size, seed, scales, encoding)
         plan = _plan(search, len(rows), seed, n_threads(search.n_jobs))
         mark = fingerprint(problem, search._settings() + repr((seed, len(rows)))) if search.checkpoint else ""
         evidence = _gathered(search, plan, data, Store(search.checkpoint, mark))
@@ -73,7 +78,9 @@ def _seed(random_state) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _sample(problem: Problem, size: int, seed: int, scales: np.ndarray | None) -> tuple[np.ndarray, Data]:
+def _sample(
+    problem: Problem, size: int, seed: int, scales: np.ndarray | None, encoding: Encoding | None
+) -> tuple[np.ndarray, Data]:
     """(numbers of the rows that the choice is made on, those rows, their columns divided by `scales`)."""
     given = problem.given
     chosen = np.arange(given.n)
@@ -81,6 +88,8 @@ def _sample(problem: Problem, size: int, seed: int, scales: np.ndarray | None) -
         chosen = np.sort(check_random_state(seed).permutation(given.n)[:size])
     weights = None if given.weights is None else np.asarray(given.weights)[chosen]
     values = given.take(chosen)
+    if encoding is not None:
+        return chosen, Data.of(values, weights, encoding)
     values = values - values.mean(axis=0)  # scores of columns with a large offset would lose their digits
     return chosen, Data.of(values if scales is None else values / scales, weights)
 
@@ -94,6 +103,8 @@ def _plan(search, n: int, seed: int, jobs: int) -> Plan:
     estimator = clone(search.estimator)
     if search.n_init is not None:
         estimator.set_params(n_init=search.n_init)
+    if getattr(estimator, "transformation", "") == LOG_COUNTS:  # the rows are logarithms already
+        estimator.set_params(transformation=RAW)
     return Plan(estimator, numbers, int(least), search.n_splits, seed, jobs)
 
 
@@ -172,7 +183,7 @@ def _adopt_best(search, table, weights, prior, K: int, seed: int):
     best = for_groups(search.estimator, K, seed)
     if search.n_init is not None:
         best.set_params(n_init=search.n_init)
-    for name in ("n_features_in_", "feature_names_in_"):
+    for name in ("n_features_in_", "feature_names_in_", "encoding_", "count_total_"):
         if hasattr(search, name):
             setattr(best, name, getattr(search, name))
     with warnings.catch_warnings():

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .._utils.wording import column_name, count, listed
-from .cells import numbers_of
+from .cells import cells_of, numbers_of
 from .duplicates import REFUSE, check_repeats, merged
 from .errors import TableError
 from .identifiers import (
@@ -52,10 +52,14 @@ class Roles:
     duplicates: str = REFUSE
     elsewhere: bool = False  # whether a sample sheet may have the labels and weights
     annotate: tuple[str, ...] = ()  # columns that do not take part, and are kept as annotation of the rows
+    mixed: bool = False  # whether text and `categories` take part as categories
+    categories: tuple[str, ...] = ()
 
     def check(self, path: Any, names: list[str], also: tuple[str, ...] = ()) -> None:
         """Raise an error if a name is neither a column of the file nor among `also`."""
         named = [("--id-column", self.id_column)] + [("--drop", name) for name in self.drop]
+        if self.only is None:  # what a model needs, it says itself
+            named += [("--categories", name) for name in self.categories]
         if not self.elsewhere:
             named += [("--label-column", self.label_column), ("--weight-column", self.weight_column)]
         known = {*names, *also}
@@ -182,6 +186,19 @@ def table_of(path: Path, sheet: Sheet, roles: Roles, memory: int, missing: bool,
     return _turned(path, sheet, roles, about, memory, missing)
 
 
+def said_of_categories(X: pd.DataFrame) -> list[str]:
+    """A sentence that names the columns of a frame which take part as categories."""
+    found = [(name, len(dtype.categories)) for name, dtype in X.dtypes.items() if hasattr(dtype, "categories")]
+    if not found:
+        return []
+    shown = [f"{name!r} ({count(size, 'category', 'categories')})" for name, size in found]
+    one = len(found) == 1
+    return [
+        f"{'column' if one else 'columns'} {listed(shown, quoted=False)} {'takes' if one else 'take'} part as "
+        f"categories: --drop leaves {'it' if one else 'them'} out, --label-column only scores the groups with it"
+    ]
+
+
 def _ids(frame: pd.DataFrame, j: int) -> Any:
     """The names of the rows as they are written; dates as Excel shows them."""
     column = frame.iloc[:, j]
@@ -198,7 +215,11 @@ def _large(size: int, memory: int) -> list[str]:
 def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memory: int, missing: bool) -> Table:
     frame, names = sheet.frame, list(map(str, sheet.frame.columns))
     notes = [*sheet.notes, *found.notes, *_large(len(frame) * len(kept), memory)]
-    X = numbers_of(path, sheet, frame.iloc[:, kept], missing)
+    chosen = frame.iloc[:, kept]
+    if roles.mixed:
+        X = cells_of(path, sheet, chosen, missing, roles.categories)
+    else:
+        X = numbers_of(path, sheet, chosen, missing)
     beside = {name: frame.iloc[:, names.index(name)].to_numpy() for name in roles.beside if name in names}
     first = (
         [j for i, j in enumerate(kept) if names[j] not in {names[k] for k in kept[:i]}]
@@ -207,6 +228,7 @@ def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memo
     )
     variables = None if sheet.about is None else sheet.about.iloc[first].reset_index(drop=True)
     hints = odd_columns(frame.iloc[:, kept]) if roles.find_ids else []
+    hints += said_of_categories(X)
     hints += [said] if (said := dates_for_names([*X.columns, *([] if isinstance(ids, range) else ids)])) else []
     weights = beside.get(roles.weight_column or "")
     if weights is not None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from .encoding import MOST_LEVELS, by_size, level_of
 from .errors import TableError
-from .identifiers import dates_for_names, looks_like_dates
+from .identifiers import dates_for_names, is_text, looks_like_dates
 from .kinds import NUMBERS, kind_of
 from .missing import MISSING, describe_missing
 from .readers import Sheet
 
-__all__ = ["blank_cells", "check_cells", "empty_cells", "numbers_of"]
+__all__ = ["blank_cells", "cells_of", "check_cells", "empty_cells", "numbers_of"]
 
 # Types of workbook cells that pandas would silently convert to numbers.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -32,6 +34,51 @@ def empty_cells(frame: pd.DataFrame) -> np.ndarray:
         if not pd.api.types.is_numeric_dtype(dtype):
             empty[:, j] |= frame.iloc[:, j].isin(MISSING).to_numpy(bool)
     return empty
+
+
+def cells_of(
+    path: Path | str, sheet: Sheet, frame: pd.DataFrame, missing: bool = False, categories: Collection[str] = ()
+) -> pd.DataFrame:
+    """Columns of a sheet (n x p) as numbers, and those of text and in `categories` as categories.
+
+    Text that is partly numbers, and text with a different value in most rows, raise the errors of `numbers_of`.
+    """
+    names = [str(name) for name in frame.columns]
+    levels = {j: _levels(frame.iloc[:, j]) for j, name in enumerate(names) if name in categories or _named(frame, j)}
+    levels = {j: one for j, one in levels.items() if names[j] in categories or not _names_rows(one)}
+    others = [j for j in range(len(names)) if j not in levels]
+    for j, one in levels.items():
+        if (gaps := one.isna().to_numpy()).any() and not missing:
+            empty = np.zeros(frame.shape, bool)
+            empty[:, j] = gaps
+            raise TableError(f"{path}: {describe_missing(empty, list(frame.columns), sheet.place, sheet.written)}")
+    numbers = numbers_of(path, sheet, frame.iloc[:, others], missing) if others else None
+    place = {j: i for i, j in enumerate(others)}
+    columns = [levels[j] if numbers is None or j in levels else numbers.iloc[:, place[j]] for j in range(len(names))]
+    return pd.concat(columns, axis=1).set_axis(names, axis=1)
+
+
+def _named(frame: pd.DataFrame, j: int) -> bool:
+    """Whether a column is text, without a number or a date in it; empty cells do not count."""
+    column = frame.iloc[:, j]
+    if pd.api.types.is_bool_dtype(column.dtype) or kind_of(column.dtype) == "categories":
+        return True
+    if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return False
+    filled = column[~empty_cells(column.to_frame())[:, 0]]
+    return is_text(filled) and not looks_like_dates(filled) and not any(isinstance(cell, _DATES) for cell in filled)
+
+
+def _levels(column: pd.Series) -> pd.Series:
+    """A column as categories, numbers by size and text by the alphabet; empty cells are missing."""
+    empty = empty_cells(column.to_frame())[:, 0]
+    texts = [None if gone else level_of(cell) for cell, gone in zip(column, empty, strict=True)]
+    known = sorted({text for text in texts if text is not None}, key=by_size)
+    return pd.Series(pd.Categorical(texts, categories=known), name=column.name)
+
+
+def _names_rows(levels: pd.Series) -> bool:
+    return len(levels.cat.categories) > max(2, MOST_LEVELS * len(levels))
 
 
 def numbers_of(path: Path | str, sheet: Sheet, frame: pd.DataFrame, missing: bool = False) -> pd.DataFrame:

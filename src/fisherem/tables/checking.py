@@ -18,11 +18,13 @@ from .._utils.wording import count
 from ..rows.blocks import check_finite
 from .anndata_object import anndata_rows, genes_of, is_anndata
 from .dask_table import DaskTable, is_dask
+from .encoding import Encoded
 from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .frames import as_frame, with_names
 from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of, repeated
 from .masked import unmasked
+from .mixed import learn_encoding, takes_categories
 from .parameters import (
     MOST_REPEATS,
     check_flag,
@@ -52,6 +54,8 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_n
 
     `feature_names` are names for the columns of a table that has none.
 
+    A table with categories becomes the numbers of its encoding, for estimators that take them (`mixed`).
+
     With `elsewhere`, files that do not fit the estimator's memory budget and dask collections are returned as a
     `FileTable` or a `DaskTable`, whose values are checked when they are read. Without it, they raise an error.
     """
@@ -60,6 +64,8 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_n
     if not elsewhere:
         return _check_in_memory(estimator, _loaded(estimator, as_frame(X)), reset)
     opened = with_names(open_rows(estimator, X), feature_names)
+    if reset and (encoded := learn_encoding(estimator, opened)) is not None:
+        return encoded
     if isinstance(opened, (DaskTable, FileTable, SparseTable)):
         return _check_elsewhere(estimator, opened, reset)
     return _check_in_memory(estimator, opened, reset)
@@ -71,7 +77,7 @@ def open_rows(estimator, X) -> Any:
     Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`, frames of other
     libraries pandas frames; everything else is returned unchanged.
     """
-    if isinstance(X, (DaskTable, FileTable, SparseTable)):
+    if isinstance(X, (DaskTable, Encoded, FileTable, SparseTable)):
         return X
     X = _of_anndata(estimator, X) if is_anndata(X) else as_frame(X)
     if np.ma.isMaskedArray(X):
@@ -95,7 +101,8 @@ def _opened(estimator, X) -> Any:
     """A path, a memory map or a Zarr array as a frame or a `FileTable`."""
     from .opening import open_table
 
-    return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator)).X
+    mixed = takes_categories(estimator)
+    return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator), mixed=mixed).X
 
 
 def _loaded(estimator, X) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .dask_table import DaskTable, is_dask
+from .encoding import Encoded
 from .file_table import FileTable
 from .kinds import NUMBERS, is_stored, kind_of, repeated
 from .parameters import check_list
@@ -21,7 +22,7 @@ __all__ = ["as_frame", "with_names"]
 
 # Names that one table may have; a genome has some 60,000 genes and a million probes.
 _MOST_COLUMNS = 10**8
-_AS_THEY_ARE = (np.ndarray, list, tuple, DaskTable, FileTable, SparseTable)
+_AS_THEY_ARE = (np.ndarray, list, tuple, DaskTable, Encoded, FileTable, SparseTable)
 
 
 def as_frame(X: Any) -> Any:
@@ -67,7 +68,7 @@ def _column(series: Any) -> Any:
         return np.full(len(series), np.nan)
     if kind == NUMBERS:
         if series.dtype == nw.Boolean:
-            series = series.cast(nw.Int8)
+            return pd.array(series.to_list(), dtype="boolean" if series.null_count() else "bool")
         elif not (series.dtype.is_integer() or series.dtype.is_float()):  # decimals
             series = series.cast(nw.Float64)
         return series.to_numpy()

@@ -37,7 +37,7 @@ def open_table(
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
     find_ids: bool = False, transpose: bool | None = None, missing: bool = False, weight_column: str | None = None,
     duplicates: str = REFUSE, sheet: str | None = None, samples: Path | str | None = None,
-    annotate: Sequence[str] = (),
+    annotate: Sequence[str] = (), mixed: bool = False, categories: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array, and separate the columns that are not clustered.
 
@@ -70,6 +70,10 @@ def open_table(
         What is done about variables of the same name.
     sheet : str, optional
         The sheet of a workbook; the first by default.
+    mixed : bool, default=False
+        Let columns of text take part, as categories; otherwise they raise an error. Of a file that is turned, and of
+        rows that are read in blocks, all columns are numbers.
+    categories : names of columns of the file with numbers that are categories
     samples : path, optional
         A sample sheet, which is joined by the ids of the rows: see `Table.annotation`.
     annotate : names of columns that describe the rows, of the file, its sample sheet or what it says of its samples
@@ -78,13 +82,14 @@ def open_table(
     Returns
     -------
     Table
-        All columns that are kept are numeric.
+        All columns that are kept are numeric, or categories of a frame.
     """
     DUPLICATES.find(duplicates)
     needed = None if only is None else frozenset(only)
     roles = Roles(
         id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, samples is not None,
         tuple(annotate),
+        mixed or bool(categories), tuple(categories),
     )  # fmt: skip
     table = _opened(source, roles, memory, comma, transpose, missing, sheet)
     places = None
@@ -128,7 +133,9 @@ def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | Non
         return annotated_table(path, reader.annotated(path, memory=limit), roles, limit, missing, transpose)
     if reader.streamed is not None:
         opened = reader.streamed(path)
-        if not transpose:
+        levels = {"text", "categories"} & set(opened.text_columns.values()) or opened.yes_no_columns
+        held = roles.mixed and (roles.categories or levels)
+        if not transpose and not (held and _fits(opened, parse_memory(memory))):
             return _from_source(path, opened, roles, memory, missing, asks=transpose is None)
         read = _whole_source(path, opened, parse_memory(memory))
     else:
@@ -164,6 +171,11 @@ def _with_labels(table: Table, roles: Roles, samples: Any, places: list[str] | N
     return table
 
 
+def _fits(source: Source, memory: int) -> bool:
+    n, p = source.shape
+    return n > 0 and p > 0 and 2 * n * p * source.dtype.itemsize <= memory
+
+
 def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
     """All rows of a source as a sheet, so that it can be transposed."""
     n, p = source.shape
@@ -174,7 +186,9 @@ def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
             f"{path}: {n:,} rows x {p:,} columns take more than half of the memory budget ({memory / 1e6:g} MB), but "
             "transposing needs all of them in memory: increase memory (--memory)"
         )
-    words = [j for j, name in enumerate(names) if source.text_columns.get(name) == "text"]
+    held = {name for name, kind in source.text_columns.items() if kind in ("text", "categories")}
+    held |= source.yes_no_columns
+    words = [j for j, name in enumerate(names) if name in held]
     numbers = check_numbers(source.select([j for j in range(p) if j not in words]) if words else source)
     frame = pd.DataFrame(numbers.read(0, n), columns=[name for j, name in enumerate(names) if j not in words])
     for j in words:

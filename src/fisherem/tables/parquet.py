@@ -56,6 +56,7 @@ class ParquetSource(Source):
         self.text_columns = {
             n: held for n, kind in zip(names, kinds, strict=True) if (held := kind_of(kind)) != NUMBERS
         }
+        self.yes_no_columns = frozenset(n for n, kind in zip(names, kinds, strict=True) if kind == "bool")
         self.dtype = np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
         self.shape = (int(self._begin[-1]), len(names))
         self.step_bytes = self.row_step * self.shape[1] * self.dtype.itemsize

@@ -35,6 +35,7 @@ class Source(ABC):
     wants_buffer = False
     # non-numeric columns and what they hold: `column` can read them, `read` cannot
     text_columns: Mapping[str, str] = MappingProxyType({})
+    yes_no_columns: frozenset[str] = frozenset()  # booleans, which are read as 0 and 1
 
     @property
     def row_bytes(self) -> int:

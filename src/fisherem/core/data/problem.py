@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf, dorgqr
 
 from ...rows.base import ArrayRows, Rows
+from ...rows.variables import Blocks
 from .e_step import COMPLETE_ROWS, EStep
 from .kernels import ColumnMoments, begin, column_moments, group_sums, varying_columns
 from .noise_metric import NoiseMetric, metric_norms
@@ -67,6 +68,7 @@ class Problem:
     shift: np.ndarray | float = 0.0  # p: the rounding of the centre, omitted by coordinates in the row space
     unit: float = 1.0  # the power of two by which all rows were divided
     gaps: Gaps | None = None  # the missing cells, if any, for which `rows` are completed
+    blocks: Blocks | None = None  # the variables that the columns belong to, where they are not one each
 
     @property
     def prior(self) -> SpatialPrior | None:
@@ -75,8 +77,13 @@ class Problem:
 
     @property
     def p(self) -> int:
-        """The number of variables."""
+        """The number of columns."""
         return self.scatter.p
+
+    @property
+    def n_variables(self) -> int:
+        """The number of variables, each of which is one column or a block of them."""
+        return self.p if self.blocks is None else self.blocks.n_variables
 
     @property
     def n_varying(self) -> int:

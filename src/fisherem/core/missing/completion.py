@@ -195,6 +195,7 @@ def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:
         completed, correction = gaps.observed.completed(posteriors)
         ridge, given = scatter.ridge / scatter.mean_variance, problem.given
         again = prepare(completed, given.weights, ridge=ridge, n_jobs=given.n_threads, correction=correction)
+        again = replace(again, blocks=problem.blocks)
         most = max(3, min(_MOST_SEEN, _SEEN_BYTES // max(completed.nbytes, 1)))
         while len(gaps.seen) >= most:
             del gaps.seen[next(iter(gaps.seen))]

@@ -6,7 +6,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -17,7 +17,9 @@ from ...core.data.problem import Problem, prepare
 from ...core.engine.checkpoints import Store
 from ...core.engine.family import Family
 from ...model.criteria import CRITERIA
+from ...tables.encoding import Encoded, Encoding
 from ..judge import Judge
+from ..latent_classes import ClassJudge
 from .valleys import valley
 
 __all__ = ["FAILURES", "Candidate", "Data", "digest", "fit_candidate", "for_groups", "kept"]
@@ -35,12 +37,22 @@ class Data:
     values: np.ndarray
     weights: np.ndarray
     weighted: bool
+    encoding: Encoding | None = None  # of a table with categories
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Data:
+    def of(cls, values: np.ndarray, weights: np.ndarray | None, encoding: Encoding | None = None) -> Data:
         """Of rows with weights, or without."""
         given = np.ones(len(values)) if weights is None else np.asarray(weights, float)
-        return cls(np.ascontiguousarray(values, float), given, weights is not None)
+        return cls(np.ascontiguousarray(values, float), given, weights is not None, encoding)
+
+    def rows(self, rows=slice(None)) -> np.ndarray | Encoded:
+        """Some rows as estimators take them."""
+        return self.values[rows] if self.encoding is None else Encoded(self.values[rows], self.encoding)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The columns that are no indicators of categories."""
+        return self.values if self.encoding is None else self.values[:, ~self.encoding.blocks.indicators]
 
     def fit_options(self, rows=slice(None)) -> dict:
         """The weights of some rows, as an option of `fit`."""
@@ -49,16 +61,17 @@ class Data:
     @cached_property
     def problem(self) -> Problem:
         """The rows as the judge sees them."""
-        return prepare(self.values, self.weights if self.weighted else None, ridge="auto", n_jobs=1)
+        problem = prepare(self.values, self.weights if self.weighted else None, ridge="auto", n_jobs=1)
+        return problem if self.encoding is None else replace(problem, blocks=self.encoding.blocks)
 
     @cached_property
-    def judge(self) -> Judge:
+    def judge(self) -> Judge | ClassJudge:
         """The judge of partitions of these rows."""
-        return Judge(self.problem)
+        return Judge(self.problem) if self.encoding is None else ClassJudge(self.problem)
 
     def __getstate__(self) -> dict:
         """Without what is derived: worker processes make it anew."""
-        return {name: self.__dict__[name] for name in ("values", "weights", "weighted")}
+        return {name: self.__dict__[name] for name in ("values", "weights", "weighted", "encoding")}
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,7 @@ def fit_candidate(data: Data, store: Store, estimator, n_clusters: int, seed: in
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # whether it converged is in the record; the search warns of the rest
-                model = for_groups(estimator, n_clusters, seed).fit(data.values, **data.fit_options())
+                model = for_groups(estimator, n_clusters, seed).fit(data.rows(), **data.fit_options())
             found = _judged(data, model, begin)
         except FAILURES as error:
             labels, support = np.zeros(0, int), np.zeros(data.values.shape[1], bool)
@@ -142,6 +155,12 @@ def fit_candidate(data: Data, store: Store, estimator, n_clusters: int, seed: in
         return found.record()
 
     return Candidate.of_record(kept(store, f"candidate {n_clusters} {seed}", compute))
+
+
+def _columns(data: Data, model) -> np.ndarray:
+    """The selected columns (bool p)."""
+    support = np.asarray(model.support_)
+    return support if data.encoding is None else support[data.encoding.blocks.variable]
 
 
 def _judged(data: Data, model, begin: float) -> Candidate:
@@ -153,4 +172,4 @@ def _judged(data: Data, model, begin: float) -> Candidate:
         gain = data.judge.gain(labels)
         values |= {"score_gain": float(gain.value), "valley": valley(data, labels, gain.support)}
     seconds, reason = time.perf_counter() - begin, "a group has no rows" if empty else ""
-    return Candidate(K, labels, np.asarray(model.support_), values, bool(model.converged_), seconds, reason)
+    return Candidate(K, labels, _columns(data, model), values, bool(model.converged_), seconds, reason)

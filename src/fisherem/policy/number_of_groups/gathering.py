@@ -129,7 +129,7 @@ def _leading(evidence: Evidence) -> int | None:
 
 
 def _about_one_group(plan: Plan, data: Data, store: Store, evidence: Evidence) -> Iterator[Evidence]:
-    evidence.judged = not (data.problem.constant | columns_of(data.problem).spiked).all()
+    evidence.judged = data.encoding is not None or not (data.problem.constant | columns_of(data.problem).spiked).all()
     evidence.column, evidence.joint_tails = column_gain(data), joint_tails(data)
     evidence.flatness = flatness(data)
     yield evidence

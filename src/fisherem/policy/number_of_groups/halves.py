@@ -107,8 +107,8 @@ def half_labels(data: Data, store: Store, estimator, n_clusters: int, rows: np.n
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # half of the rows converge less often; the agreement says what matters
-                model = for_groups(estimator, n_clusters, seed).fit(data.values[rows], **data.fit_options(rows))
-                return {"labels": model.predict(data.values).tolist()}
+                model = for_groups(estimator, n_clusters, seed).fit(data.rows(rows), **data.fit_options(rows))
+                return {"labels": model.predict(data.rows()).tolist()}
         except FAILURES:
             return {"labels": []}
 

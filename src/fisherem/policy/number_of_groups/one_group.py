@@ -49,6 +49,8 @@ def one_group_p_value(data: Data, seed: int) -> float:
 
     The data and the tables go through the same short search for two groups. Below 1/20 it cannot be.
     """
+    if data.encoding is not None:  # the copula of one group has no categories
+        return float("nan")
     rows = data.weights > 0
     values = data.values[rows]
     values = values[:, values.min(axis=0) < values.max(axis=0)]
@@ -196,7 +198,9 @@ def joint_tails(data: Data) -> float:
     It is large where rows that are far out in one column are far out in others: groups that differ in their spread
     alone, which a gain in means does not see, or one group with heavy tails in all directions.
     """
-    values, weights = data.values[data.weights > 0], data.weights[data.weights > 0]
+    values, weights = data.numbers[data.weights > 0], data.weights[data.weights > 0]
+    if not values.shape[1]:
+        return float("nan")
     values = values[:, values.min(axis=0) < values.max(axis=0)]
     n, p = values.shape
     if p < 2 or n < _ROWS_PER_COLUMN * p:

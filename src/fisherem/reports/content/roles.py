@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from ...policy.roles import NO_EVIDENCE, ROLES
@@ -38,12 +39,15 @@ class Roles:
     n_differing: int
 
 
-def roles_of(model) -> Roles | None:
-    """The roles of a fitted sparse model, selected variables first and then by gain; None for a dense one."""
+def roles_of(model, first: np.ndarray | None = None) -> Roles | None:
+    """The roles of a fitted sparse model, selected variables first and then by gain; None for a dense one.
+
+    `first` are the numbers of the first column of each variable where a variable may have several columns.
+    """
     table: pd.DataFrame | None = getattr(model, "roles_", None)
     if table is None:
         return None
-    differing = table.assign(index=range(len(table)))[table["role"] != NO_EVIDENCE]
+    differing = table.assign(index=range(len(table)) if first is None else first)[table["role"] != NO_EVIDENCE]
     gains = differing["conditional_gain"].where(differing["role"] != "redundant", differing["marginal_gain"])
     places = differing["role"].map(_ORDER)
     ordered = differing.assign(place=places, by=-gains).sort_values(["place", "by"], kind="stable")

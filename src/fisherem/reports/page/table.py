@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ...estimators.mixed import is_in_numbers, of_columns
 from ...estimators.naming import names_of_groups
 from ...estimators.pipelines import on_its_rows, steps_in_words
 from ...policy.thresholds import THRESHOLDS
@@ -20,7 +21,7 @@ from .conclusion import conclude
 from .data import page_data
 from .document import asset, scripts, template, write_page
 from .factor_page import as_given_groups, is_factor_mixture
-from .table_content import Content, build
+from .table_content import Content, build, with_categories
 
 __all__ = ["page_of", "render", "report"]
 
@@ -100,9 +101,17 @@ def report(
     )  # fmt: skip
 
 
-def page_of(model, X, path, **about) -> Path:
+def page_of(model, X, path, *, stability=None, notes=(), **about) -> Path:
     """Write the page of a fitted estimator or search and the rows X, with the keywords of `build`."""
-    return write_page(Path(path), render(build(model, X, **about)))
+    fitted, rows = getattr(model, "best_estimator_", model), X
+    if hasattr(fitted, "count_total_"):
+        notes = ["values are logarithms of counts", *notes]
+    if not is_in_numbers(fitted):  # the page is about the columns of numbers, and counts the variables
+        model, X = on_its_rows(model, X)
+    content = build(model, X, stability=of_columns(stability, fitted), notes=notes, **about)
+    if hasattr(fitted, "encoding_"):
+        content = with_categories(content, fitted, rows)
+    return write_page(Path(path), render(content))
 
 
 def as_labelled(model, labels) -> tuple[np.ndarray | None, str]:

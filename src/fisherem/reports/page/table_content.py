@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..._utils.wording import group_names_of
 from ...estimators import SparseFisherEM
 from ...estimators.marking import check_certainty, placed_markers, roles_of
+from ...estimators.mixed import shares_of
 from ...estimators.naming import axis_names
 from ...estimators.outlying import outside
 from ...plots.style import PALETTE, colours_of
@@ -98,11 +99,42 @@ class Content:
     given: bool
     value: float | None
     usage: str
+    categories: tuple[CategoryRow, ...] = ()
 
     @property
     def n_axes_shown(self) -> int:
         """The number of axes that the scatter offers."""
         return self.points.coordinates.shape[1]
+
+
+@dataclass(frozen=True)
+class CategoryRow:
+    """A category: its variable, its level, whether the variable is selected, its share of all rows and of each group's
+    (K); `first` for the first level of a variable."""
+
+    variable: str
+    level: str
+    selected: bool
+    share: float
+    shares: list[float]
+    first: bool
+
+
+def with_categories(content: Content, model, X) -> Content:
+    """The content of a page of encoded columns, with the variables of the table counted, and their categories."""
+    table, encoding = shares_of(model, X), model.encoding_
+    rows, before = [], None
+    for record in table.itertuples(index=False):
+        name, level, selected, share, *shares = record
+        rows.append(CategoryRow(clean(name, 60), clean(level, 60), selected, share, shares, name != before))
+        before = name
+    places = np.array([columns[0] for columns in encoding.blocks.members])
+    indicators = encoding.blocks.indicators  # whose quantiles are 0 and 1
+    drawn = [replace(one, quantiles=None) if indicators[one.index] else one for one in content.variables]
+    return replace(
+        content, variables=drawn, categories=tuple(rows), p=len(encoding.names), n_selected=int(np.sum(model.support_)),
+        roles=roles_part(model, places),
+    )  # fmt: skip
 
 
 def page_date() -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..._utils.wording import count
+from ...estimators.mixed import variable_sizes
 from ...estimators.naming import names_of_groups
 from ...estimators.outlying import tells_outliers
 from ...policy.roles import ROLES
@@ -78,13 +79,16 @@ def variables_table(model, names) -> pd.DataFrame:
     return pd.DataFrame({"name": list(names), **loadings, "selected": model.support_, **means})
 
 
-def criteria_table(model) -> pd.DataFrame:
-    """One row: the registered criteria of a fit and what they are made of."""
+def criteria_table(model, standardised: bool = False) -> pd.DataFrame:
+    """One row: the registered criteria of a fit and what they are made of.
+
+    `standardised`: whether the columns were, before the fit.
+    """
     row = {
         "n_clusters": len(model.weights_),
         "model": model.model_,
         "noise_factors": getattr(model, "noise_factors_", 0),
-        "scale": getattr(model, "scale_", "none"),
+        "scale": "standardise" if standardised else getattr(model, "scale_", "none"),
         "method": getattr(model, "method", "dense"),
         "sparsity": getattr(model, "sparsity", 1.0),
         "log_likelihood": model.log_likelihood_,
@@ -142,13 +146,13 @@ def role_counts(model) -> dict[str, int]:
     return {} if roles is None else {role: int((roles["role"] == role).sum()) for role in ROLES}
 
 
-def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
+def summary(model, names, folder: Path, scores: dict | None, standardised: bool = False) -> dict[str, Any]:
     """What a fit is, as plain values: for the printed table and for --json.
 
     `names` has a name per variable; the selected ones come out under "variables", largest loadings first.
     """
     selected = np.flatnonzero(model.support_)
-    size = np.linalg.norm(model.loadings_, axis=1) if model.loadings_.shape[1] else np.zeros(len(model.support_))
+    size = variable_sizes(model)
     order = selected[np.argsort(-size[selected], kind="stable")]
     return {
         "n_clusters": len(model.weights_),
@@ -158,7 +162,7 @@ def summary(model, names, folder: Path, scores: dict | None) -> dict[str, Any]:
         "model_choice": model_words(model),
         "noise_factors": int(getattr(model, "noise_factors_", 0)),
         "noise_choice": noise_words(model),
-        "scale": getattr(model, "scale_", "none"),
+        "scale": "standardise" if standardised else getattr(model, "scale_", "none"),
         "scale_choice": scale_words(model),
         "method": getattr(model, "method", "dense"),
         "sparsity": np.asarray(getattr(model, "sparsity", 1.0)).tolist(),
