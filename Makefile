@@ -65,15 +65,16 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
 
-# The paper's experiments beside its numbers, into the docs; goes on where it stopped. `make reproduce PART=table2` for one.
+# The paper's experiments beside its numbers, their CSV files into the docs; goes on where it stopped. `make reproduce PART=table2` for one.
 reproduce: $(VENV)/installed
-	$(BIN)/fisherem reproduce $(PART) -o docs/results
+	$(BIN)/fisherem reproduce $(PART) -o out/reproduced
+	cp out/reproduced/*.csv docs/results/
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/whole_calls.py
 
-# The README's table: the default calls beside sparse k-means and k-means.
+# The default calls beside sparse k-means and k-means on eight tables, for docs/benchmarks.md.
 bench-default: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/default_call.py
 
@@ -81,7 +82,7 @@ bench-default: $(VENV)/installed-dev
 bench-panel: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/panel.py --publish
 
-# Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means, for docs/which-method.md; goes on where it stopped.
+# Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means; goes on where it stopped.
 bench-which: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/which_method.py
 
@@ -97,9 +98,9 @@ bench-images: $(VENV)/installed-dev
 bench-scale: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/scale.py
 
-# Noise variables and correlated noise, for docs/noise.md, docs/correlated-noise.md and their pictures; goes on where it stopped.
+# Noise variables and correlated noise, into out/, and the picture of docs/wide.md; goes on where it stopped.
 bench-noise: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/noise.py --publish
+	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/factors.py --publish
 
 clean:

@@ -1,6 +1,6 @@
-"""The default calls beside sparse k-means and k-means on real tables: `make bench-default`, for README.md.
+"""The default calls beside sparse k-means and k-means on real tables: `make bench-default`, for docs/benchmarks.md.
 
-Prints the README's table: accuracy after the best matching, means over three seeds, with the number of variables in
+Prints a table: accuracy after the best matching, means over three seeds, with the number of variables in
 brackets where a method selects. Labels are read for scoring only. FISHEREM_DATA must hold the real tables. About five
 minutes on 2 cores.
 """

@@ -1,4 +1,4 @@
-"""How the default chooses its model, and what else was tried without labels: for docs/results.md and departures.md.
+"""How the default chooses its model, and what else was tried without labels: for docs/decisions.md.
 
 `python benchmarks/default_model.py [choice|indices|seeds|truth|ridge|halves]`; FISHEREM_DATA must hold the real
 tables. About 30 minutes for all of it on 2 cores.

@@ -1,4 +1,4 @@
-"""Noise with common factors: `make bench-noise`, for docs/correlated-noise.md.
+"""Noise with common factors: `make bench-noise`; the picture is for docs/wide.md.
 
 Three parts. *simulations*: three groups on five of 25 variables, the noise of the other twenty shares one to three
 factors. *tables*: the default call on real tables, without factors and with as many as it chooses. *cost*: one
@@ -19,7 +19,7 @@ from typing import Any
 
 import measure
 import numpy as np
-from noise import DOCS, into_page
+from noise import DOCS
 from noise_data import MEANS, table, with_factors
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
@@ -276,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=["simulations", "tables", "cost"], help="these parts")
     parser.add_argument("--folder", type=Path, default=Path("out/factors"), help="where the records are")
-    parser.add_argument("--publish", action="store_true", help="write the tables and the picture into docs/")
+    parser.add_argument("--publish", action="store_true", help="write the picture into docs/")
     asked = parser.parse_args()
     records, parts, targets = Records(asked.folder), [], []
     wanted = asked.only or ["simulations", "tables", "cost"]
@@ -301,8 +301,6 @@ def main() -> None:
     (asked.folder / "factors.md").write_text(text + "\n", encoding="utf-8")
     if asked.publish:
         picture(DOCS / "images/correlated-noise.png")
-    if asked.publish and not asked.only:  # the page has all parts
-        into_page(text, DOCS / "correlated-noise.md")
 
 
 if __name__ == "__main__":

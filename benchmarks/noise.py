@@ -1,4 +1,4 @@
-"""Variables that carry nothing, beside every method of `compare`: `make bench-noise`, for docs/noise.md.
+"""Variables that carry nothing, beside every method of `compare`: `make bench-noise`.
 
 Real tables with permuted copies of their own columns, wide simulations, two tables of gene expression and the paper's
 simulation. Each fit is one record in a folder, so an interrupted run goes on where it stopped. `--quick` is a taste of
@@ -268,14 +268,6 @@ def picture(found: dict, chosen: dict[str, tuple], names: list[str], path: Path)
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def into_page(text: str, page: Path) -> None:
-    """Put the tables between the marks of the page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- tables -->\n")
-    _, _, after = rest.partition("<!-- end of the tables -->")
-    with atomic_file(page) as file:
-        file.write(f"{before}<!-- tables -->\n\n{text}\n\n<!-- end of the tables -->{after}".encode())
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few cases, one seed, 10 s per fit")
@@ -285,7 +277,6 @@ def arguments():
     parser.add_argument("--seeds", nargs="+", type=int, help="instead of the seeds of the page")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each fit")
     parser.add_argument("--folder", type=Path, default=Path("out/noise"), help="where the records are")
-    parser.add_argument("--publish", action="store_true", help="write the tables and the picture into docs/")
     return parser.parse_args()
 
 
@@ -305,9 +296,7 @@ def main() -> None:
         measure.report(*row)
     (asked.folder / "noise.md").write_text(text + "\n", encoding="utf-8")
     if any(name in chosen for name in TABLES):
-        picture(found, chosen, names, DOCS / "images/noise.png" if asked.publish else asked.folder / "noise.png")
-    if asked.publish:
-        into_page(text, DOCS / "noise.md")
+        picture(found, chosen, names, asked.folder / "noise.png")
 
 
 if __name__ == "__main__":

@@ -142,12 +142,12 @@ def collected(folder: Path, seeds: tuple[int, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def summary(rows: pd.DataFrame) -> str:
-    """The means of each part and method, against k-means, as a Markdown table."""
-    lines = [
-        "| part | method | mean ARI | against k-means | wins, ties, losses | worst loss | variables | real | seconds |"
-    ]
-    lines.append("|" + " --- |" * 9)
+HEADER = "part,method,mean ARI,against k-means,wins/ties/losses,worst loss,variables,real,seconds".split(",")
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """The means of each part and method, against k-means, as texts."""
+    lines = []
     for part, inside in rows.groupby("part", sort=False):
         means = inside.pivot_table(index="table", columns="method", values="ari", aggfunc="mean")
         for method in METHODS:
@@ -161,8 +161,8 @@ def summary(rows: pd.DataFrame) -> str:
                 else ""
             )
             cells = [part, method, f"{means[method].mean():.3f}", f"{gap.mean():+.3f}", score, f"{gap.min():+.2f}"]
-            lines.append("| " + " | ".join([*cells, share, real, f"{own['seconds'].mean():.2f}"]) + " |")
-    return "\n".join(lines)
+            lines.append([*cells, share, real, f"{own['seconds'].mean():.2f}"])
+    return pd.DataFrame(lines, columns=HEADER)
 
 
 def picture(rows: pd.DataFrame, path: Path) -> None:
@@ -203,12 +203,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("results/panel"), help="where records are kept")
     parser.add_argument("--seeds", type=int, default=2, help="seeds of each method")
-    parser.add_argument("--publish", action="store_true", help="write the picture and the table into docs/")
+    parser.add_argument("--publish", action="store_true", help="write the picture and the tables into docs/")
     options = parser.parse_args()
     rows = collected(options.folder, tuple(range(60, 60 + options.seeds)))
-    print(summary(rows))
+    table = summary(rows)
+    print(table.to_string(index=False))
     target = Path(__file__).parents[1] / "docs" if options.publish else options.folder
-    rows.to_csv((target / "results" if options.publish else target) / "panel.csv", index=False)
+    tables = target / "results" if options.publish else target
+    rows.to_csv(tables / "panel.csv", index=False)
+    table.to_csv(tables / "panel-summary.csv", index=False)
     picture(rows, (target / "images" if options.publish else target) / "panel.png")
 
 

@@ -24,7 +24,7 @@ print(model.summary())
 print(pd.crosstab(pd.Series(digits, name="digit"), pd.Series(model.labels_ + 1, name="group")))
 
 # %%
-# Few pixels are enough for nine digits in ten; the price is some accuracy. And here is the first failure.
+# Few pixels are enough for nine digits in ten. And here is the first failure.
 # Standardised, as is right for wines, a pixel at the edge that is nearly always white counts as much as any other: the
 # groups are lost.
 

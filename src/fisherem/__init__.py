@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Names are loaded when first used, so that `import fisherem` (and the command line's --help) costs nothing.
 _HOME = {

@@ -265,7 +265,7 @@ def test_goals_and_rivals_are_counted():
 @pytest.mark.parametrize(("method", "data"), [(m, data) for m, goals in reading.GOALS.items() for data in goals])
 def test_the_calls_reach_their_goals(method, data, real_table, request):
     if (method, data) == (DENSE, "zoo"):
-        request.applymarker(pytest.mark.xfail(strict=True, reason="missed: docs/results.md says why"))
+        request.applymarker(pytest.mark.xfail(strict=True, reason="one of zoo's groups is split (docs/limitations.md)"))
     if data not in ("iris", "wine"):
         real_table(data)
     record = protocols.default_call(data, method, 0)

@@ -1,4 +1,4 @@
-"""The page "Which model" has every model with its picture, as the script draws it."""
+"""The page "Which variables, which model" has every model with its picture, as the script draws it."""
 
 import runpy
 from pathlib import Path
@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_every_model_has_its_picture():
     drawn = runpy.run_path(str(DOCS / "model_pictures.py"))["pictures"]()
-    page = (DOCS / "which-model.md").read_text()
+    page = (DOCS / "choosing.md").read_text()
     others = [name.removeprefix("PGMM-").removeprefix("Mixt-") for name in FACTOR_MODELS]
     assert set(drawn) == {*MODELS, *others}
     for name, content in drawn.items():
