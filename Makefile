@@ -98,10 +98,10 @@ bench-images: $(VENV)/installed-dev
 bench-scale: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/scale.py
 
-# Noise variables and correlated noise, into out/, and the picture of docs/wide.md; goes on where it stopped.
+# Noise variables and correlated noise, into out/; goes on where it stopped.
 bench-noise: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/noise.py
-	$(BIN)/python benchmarks/factors.py --publish
+	$(BIN)/python benchmarks/factors.py
 
 clean:
 	rm -rf $(VENV) $(CELLS) out build dist docs/_build docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

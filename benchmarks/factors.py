@@ -1,4 +1,4 @@
-"""Noise with common factors: `make bench-noise`; the picture is for docs/wide.md.
+"""Noise with common factors: `make bench-noise`.
 
 Three parts. *simulations*: three groups on five of 25 variables, the noise of the other twenty shares one to three
 factors. *tables*: the default call on real tables, without factors and with as many as it chooses. *cost*: one
@@ -19,7 +19,6 @@ from typing import Any
 
 import measure
 import numpy as np
-from noise import DOCS
 from noise_data import MEANS, table, with_factors
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
@@ -32,12 +31,11 @@ from fisherem.core.dlm.family import DLMFamily, Means
 from fisherem.core.engine.loop import Settings, run
 from fisherem.experiments.jobs import Job, Records
 from fisherem.model.dlm import MODELS
-from fisherem.plots.style import MARKERS, PALETTE
-from fisherem.search.scoring import accuracy, best_matching, contingency
+from fisherem.search.scoring import accuracy
 
 DENSE, SPARSE, WITHOUT = "FisherEM", "SparseFisherEM", "FisherEM, m = 0"
 METHODS: dict[str, Callable[[int, int], Any]] = {
-    DENSE: lambda K, seed: FisherEM(K, random_state=seed, n_jobs=1),
+    DENSE: lambda K, seed: FisherEM(K, noise_factors="auto", random_state=seed, n_jobs=1),
     WITHOUT: lambda K, seed: FisherEM(K, noise_factors=0, random_state=seed, n_jobs=1),
     SPARSE: lambda K, seed: SparseFisherEM(K, random_state=seed, n_jobs=1),
     "k-means": lambda K, seed: KMeans(K, n_init=10, random_state=seed),
@@ -227,48 +225,6 @@ def _per_iteration(seconds: Callable[[int, int], float], m: int) -> float:
     return (seconds(m, COST_ITERATIONS) - seconds(m, 2)) / (COST_ITERATIONS - 2)
 
 
-# -- the picture ------------------------------------------------------------------------------------------------------
-
-# A draw of the simulations on which the groups are lost without the factor and found with it; not every draw is.
-SHOWN = ("in a plane", 300, 0.36, 1, FIRST_SEED)
-
-
-def picture(path: Path) -> None:
-    """One table three times, coloured by its classes, by a fit without factors and by the default call.
-
-    Down the panels is what separates the groups, the mean of the five variables; across is the common factor, the mean
-    of the twenty others.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    X, y, real = with_factors(*SHOWN)
-    panels = {"the three groups": y}
-    with threadpool_limits(1):
-        for title, name in (("without factors", WITHOUT), ("one factor, chosen by BIC", DENSE)):
-            labels = METHODS[name](3, FIRST_SEED).fit(X).labels_
-            known, found = best_matching(contingency(y, labels, (3, 3)))
-            numbers = np.empty(3, int)
-            numbers[found] = known
-            panels[f"{title}:\n{(numbers[labels] == y).sum()} of {len(y)} rows right"] = numbers[labels]
-    figure, axes = plt.subplots(1, 3, figsize=(10, 3.9), layout="constrained", sharex=True, sharey=True)
-    across, down = X[:, real:].mean(axis=1), X[:, :real].mean(axis=1)
-    for ax, (title, labels) in zip(axes, panels.items(), strict=True):
-        for k in range(3):
-            rows = labels == k
-            ax.scatter(across[rows], down[rows], s=22, color=PALETTE[k], marker=MARKERS[k], linewidths=0, alpha=0.85)
-        wrong = labels != y
-        ax.scatter(across[wrong], down[wrong], s=60, facecolors="none", edgecolors="0.25", linewidths=0.7)
-        ax.set_title(title, fontsize=11)
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("common factor of the noise (mean of the 20 noise variables)", fontsize=11)
-    axes[0].set_ylabel("mean of the 5 variables that differ", fontsize=11)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-
-
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -276,7 +232,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=["simulations", "tables", "cost"], help="these parts")
     parser.add_argument("--folder", type=Path, default=Path("out/factors"), help="where the records are")
-    parser.add_argument("--publish", action="store_true", help="write the picture into docs/")
     asked = parser.parse_args()
     records, parts, targets = Records(asked.folder), [], []
     wanted = asked.only or ["simulations", "tables", "cost"]
@@ -299,8 +254,6 @@ def main() -> None:
     for row in targets:
         measure.report(*row)
     (asked.folder / "factors.md").write_text(text + "\n", encoding="utf-8")
-    if asked.publish:
-        picture(DOCS / "images/correlated-noise.png")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from noise_data import QUICK, SEEDS, SEPARATION, SERIES, TABLES, WIDE, table
 from threadpoolctl import threadpool_limits
 
 from fisherem import SparseFisherEM
-from fisherem._utils.atomic import atomic_file
 from fisherem.experiments.jobs import Job, OutOfTimeError, Records
 from fisherem.plots.style import MARKERS, PALETTE
 from fisherem.rivals import RIVALS
@@ -29,7 +28,6 @@ from fisherem.search.comparison import methods as compared
 from fisherem.search.scoring import accuracy
 
 OURS = "SparseFisherEM"
-DOCS = Path(__file__).parents[1] / "docs"
 # The mixtures ask for K p x p numbers: 9.6 GB for 20,000 variables. A MemoryError is a result, a full machine is not.
 MEMORY = 6 * 2**30
 

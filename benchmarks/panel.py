@@ -142,7 +142,9 @@ def collected(folder: Path, seeds: tuple[int, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-HEADER = "part,method,mean ARI,against k-means,wins/ties/losses,worst loss,variables,real,seconds".split(",")
+HEADER = [
+    "part", "method", "mean ARI", "against k-means", "wins/ties/losses", "worst loss", "variables", "real", "seconds"
+]  # fmt: skip
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:

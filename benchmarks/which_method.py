@@ -1,4 +1,4 @@
-"""Which method when: Fisher-EM beside k-means, GaussianMixture, HDBSCAN and sparse k-means, behind docs/which-method.md.
+"""Which method when: Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means.
 
     OMP_NUM_THREADS=1 python benchmarks/which_method.py [--seeds 1] [--only wine,digits]
 
