@@ -1,8 +1,8 @@
 """How small a difference the role "no evidence" misses: `python benchmarks/power.py`, for docs/sure.md.
 
 Two groups of the same size differ by ten standard deviations in one variable, so that there is no doubt about the
-groups, and by less in another one. Eight further variables carry nothing. Printed is the share of the draws in which the
-other variable is not called "no evidence", and that share for the eight.
+groups, and by less in another one. Eight further variables carry nothing. Printed is the share of the draws in which
+the other variable is not called "no evidence", and that share for the eight.
 """
 
 from __future__ import annotations

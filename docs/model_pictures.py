@@ -1,4 +1,4 @@
-"""One picture per model for the page "Which variables, which model": python docs/model_pictures.py writes docs/images/models/*.svg.
+"""One picture per model for docs/choosing.md: python docs/model_pictures.py writes docs/images/models/*.svg.
 
 Colour is what a group has to itself, grey what all groups have in common. Left: how the groups are spread (inside the
 axes or the factor space, or around their means); right: their noise, a bar per variable where variables differ.
