@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -112,6 +113,22 @@ def test_demo_runs_from_the_wheel_in_a_clean_environment(wheel, tmp_path):
 def test_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (\S+)$", text, re.M)[1] == fisherem.__version__
+
+
+def test_the_conda_recipe_has_this_version_and_the_dependencies_of_the_package():
+    text = (ROOT / "conda" / "recipe.yaml").read_text()
+    assert re.search(r'^  version: "(\S+)"$', text, re.M)[1] == fisherem.__version__
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", text, re.M)[1]
+    listed = {line.strip().removeprefix("- ").replace(" ", "") for line in run.splitlines()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {f"python{project['requires-python']}", *project["dependencies"]}
+    assert listed == {name.replace("matplotlib>", "matplotlib-base>") for name in wanted}
+
+
+def test_the_paper_cites_what_its_bibliography_holds():
+    cited = set(re.findall(r"@(\w+\d{4})", (ROOT / "paper.md").read_text()))
+    held = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(), re.M))
+    assert cited == held
 
 
 def test_pre_commit_runs_the_linters_of_make():
