@@ -214,6 +214,8 @@ def main() -> None:
     tables = target / "results" if options.publish else target
     rows.to_csv(tables / "panel.csv", index=False)
     table.to_csv(tables / "panel-summary.csv", index=False)
+    means = table.pivot(index="method", columns="part", values="mean ARI")
+    means.loc[list(METHODS), table["part"].unique()].to_csv(tables / "panel-means.csv")
     picture(rows, (target / "images" if options.publish else target) / "panel.png")
 
 

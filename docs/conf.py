@@ -8,7 +8,7 @@ import fisherem
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "fisherem"
-copyright = "the fisherem developers"
+copyright = "the fisherem maintainers"
 version = release = fisherem.__version__
 
 extensions = [
