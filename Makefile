@@ -69,6 +69,7 @@ docs: $(VENV)/installed-docs
 reproduce: $(VENV)/installed
 	$(BIN)/fisherem reproduce $(PART) -o out/reproduced
 	cp out/reproduced/*.csv docs/results/
+	$(BIN)/python docs/tables.py
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/core.py

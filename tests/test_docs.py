@@ -1,11 +1,13 @@
 """Every Python block of README and docs runs and prints what the page says; so do the gallery and the notebook."""
 
 import contextlib
+import csv
 import doctest
 import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -151,6 +153,12 @@ def test_tables_that_pages_show_exist():
     for page in PAGES:
         for target in re.findall(r"^:file: (\S+)$", page.read_text(), flags=re.M):
             assert (page.parent / target).exists(), f"{page.name} shows {target}"
+
+
+def test_short_tables_are_those_of_the_long_ones():
+    for name, rows in runpy.run_path(str(ROOT / "docs/tables.py"))["tables"]().items():
+        with (ROOT / "docs/results" / f"{name}.csv").open(encoding="utf-8") as file:
+            assert list(csv.reader(file)) == rows
 
 
 # A process of its own: the kernel's sockets and threads are no business of the tests' warnings.
