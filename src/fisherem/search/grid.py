@@ -20,7 +20,7 @@ __all__ = ["DENSE", "SELECTION", "Outcome", "columns", "dense_cells", "path_cell
 
 # The value of the column `method` for a fit without a penalty.
 DENSE = "dense"
-# Columns with this prefix hold a criterion of the selected variables (see `docs/choosing.md`).
+# Columns with this prefix hold a criterion of the selected variables (see `docs/departures.md`).
 SELECTION = "selection_"
 
 

@@ -74,7 +74,7 @@ class ModelSearch(
     path_criterion : {"selection", "penalised"}, default="selection"
         The criterion that chooses the sparsity. "penalised" is the paper's criterion with the effective number of
         parameters; "selection" gives the variables that are not selected one mean for all groups and counts the others'
-        means (see `docs/choosing.md` for why the first selects too few variables).
+        means (see `docs/departures.md` for why the first selects too few variables).
     axis_weights : sequence of {"equal", "relevance"} or None, default=("equal", "relevance")
         Weightings of the axes to follow paths for; None: the estimator's own.
     joint : bool, default=False
