@@ -116,7 +116,7 @@ def test_log_densities_are_those_of_the_given_rows(fitted):
 def test_likelihood_criteria_and_labels_agree_with_those_of_the_fit(fitted):
     X, _, model = fitted
     assert model.score_samples(X).sum() == pytest.approx(model.log_likelihood_, rel=1e-9)
-    for name in ("bic", "icl", "aic", "c"):
+    for name in ("bic", "icl", "aic", "gain"):
         assert model.criterion(name, X) == pytest.approx(getattr(model, f"{name}_"), rel=1e-8)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     own = model.n_parameters_ - (model.exponents_ != 1).sum()

@@ -24,13 +24,13 @@ def loaded(name, request):
     return (StandardScaler().fit_transform(X) if name in ("breast cancer", "wine27") else X), y
 
 
-# Measured with seeds 0 to 2, no two further apart than 0.04; the bounds are a little below the lowest. Zoo is
+# Measured with seeds 0 and 1, no two further apart than 0.04; the bounds are a little below the lowest. Zoo is
 # the one table where the default call stays below its k-means start (0.82).
 @pytest.mark.filterwarnings("ignore:constant columns:UserWarning")
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("iris", 0.96), ("wine", 0.97), ("wine27", 0.985), ("breast cancer", 0.94), ("usps358", 0.91), ("digits", 0.82),
-     ("satimage", 0.715), ("glass", 0.47), ("zoo", 0.765)],
+    [("iris", 0.96), ("wine", 0.97), ("wine27", 0.985), ("breast cancer", 0.94), ("usps358", 0.87), ("digits", 0.78),
+     ("satimage", 0.715), ("glass", 0.47), ("zoo", 0.78)],
 )  # fmt: skip
 def test_the_default_call(name, least, request):
     X, y = loaded(name, request)
@@ -39,7 +39,7 @@ def test_the_default_call(name, least, request):
 
 @pytest.mark.parametrize(
     ("name", "least", "most"),
-    [("iris", 0.96, 3), ("wine", 0.98, 6), ("wine27", 0.975, 6), ("breast cancer", 0.94, 30), ("usps358", 0.86, 30),
+    [("iris", 0.96, 3), ("wine", 0.98, 6), ("wine27", 0.975, 6), ("breast cancer", 0.94, 30), ("usps358", 0.88, 30),
      ("satimage", 0.70, 18)],
 )  # fmt: skip
 def test_the_sparse_default_call(name, least, most, request):
