@@ -1,7 +1,7 @@
 """Images: speed, memory and agreement with the truth, as ratios and shares: `python benchmarks/images.py [parts]`.
 
-Parts: mars, seeds, noisy, samson, pines, crism, bands, big (writes 3.2 GB to a temporary folder), all but `seeds` and
-`big` by default. Real scenes are read from FISHEREM_DATA, Indian Pines from the package tensorly.
+Parts: mars, seeds, noisy, samson, pines, against, crism, bands, big (writes 3.2 GB to a temporary folder), all but
+`seeds` and `big` by default. Real scenes are read from FISHEREM_DATA, Indian Pines from the package tensorly.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from measure import report, resident, timed, watched
+from scenes import CHOSEN_ON, OTHERS
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -160,6 +161,23 @@ def pines() -> None:
     report("  with the spatial prior, svd", f"{score(truth, found.labels):.3f}")
 
 
+def against() -> None:
+    """The default answer beside k-means on the pixels as they are and divided by their norms."""
+    for name, make in {**CHOSEN_ON, **OTHERS}.items():
+        array, truth = make()
+        K = int(truth.max()) + 1
+        pixels = array.reshape(-1, array.shape[2]).astype(float)
+        divided = pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
+        found = segment(array, K)
+        ours = adjusted_rand_score(truth.ravel(), found.labels.ravel())
+        theirs = [
+            adjusted_rand_score(truth.ravel(), KMeans(K, n_init=10, random_state=0).fit(rows).labels_)
+            for rows in (pixels, divided)
+        ]
+        value = f"{ours:.3f}, k-means {theirs[0]:.3f} and divided {theirs[1]:.3f}"
+        report(f"{name} (adjusted Rand index)", value, ">= both", ours >= max(theirs) - 0.02)
+
+
 def crism() -> None:
     """The CRISM tile, whose truth is not known: what is left out, and the sizes of the groups."""
     found = segment(Path(os.environ["FISHEREM_DATA"]) / "hyperspectral/crism_frt0000932c_subsampled.tif", 3)
@@ -219,8 +237,8 @@ def _child(*arguments: str) -> float:
     return float(_child_text(*arguments))
 
 
-PARTS = {"mars": mars, "seeds": seeds, "noisy": noisy, "samson": samson, "pines": pines, "crism": crism, "bands": bands,
-         "big": big}  # fmt: skip
+PARTS = {"mars": mars, "seeds": seeds, "noisy": noisy, "samson": samson, "pines": pines, "against": against,
+         "crism": crism, "bands": bands, "big": big}  # fmt: skip
 INNER = {"mars-memory": mars_memory, "big-run": big_run}
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def test_a_cube_becomes_maps_bands_and_spectra(tmp_path):
     result = json.loads(run(tmp_path / "scene.npy", "-k", 3, "-o", out, "--json"))
     assert result["n_clusters"] == 3
     assert sorted(p.name for p in out.iterdir()) == [
-        "bands.csv", "cleaning.txt", "colours.png", "continuum.png", "features.csv", "labels.hdr",
+        "agreement.tif", "bands.csv", "cleaning.txt", "colours.png", "continuum.png", "features.csv", "labels.hdr",
         "labels.img", "labels.png", "labels.tif",
         "labels.tif.aux.xml", "model.skops", "posteriors.tif",
         "report.html", "spectra.csv", "spectra.png", "uncertainty.png", "uncertainty.tif",

@@ -6,6 +6,7 @@ import pytest
 from fisherem.images import segment
 from fisherem.images.clean import CleanPixels
 from fisherem.images.cube import Pixels
+from fisherem.images.neighbours import pairs_among, shared_information
 from fisherem.images.normalising import Rule, divided
 from fisherem.search.scoring import accuracy
 
@@ -80,3 +81,62 @@ def test_pixels_without_enough_different_values_show_no_groups():
     flat = CleanPixels(Pixels(np.ones((5, 10, 4))), None, None)
     assert rule(flat)  # neither way shows any: the default stands
     assert rule.ratios == (0.0, 0.0)
+
+
+def test_pairs_are_two_apart_and_inside_the_image():
+    mask = np.random.default_rng(0).random((6, 7)) < 0.8
+    index = np.flatnonzero(mask.ravel())
+    chosen = np.arange(0, len(index), 2)
+    found = {(int(a), int(b)) for a, b in index[pairs_among(index, 7, chosen)].T}
+    wanted = set()
+    for i in index[chosen]:
+        r, c = divmod(int(i), 7)
+        wanted |= {
+            (i, (r + a) * 7 + c + b) for a, b in ((0, 2), (2, 0)) if r + a < 6 and c + b < 7 and mask[r + a, c + b]
+        }
+    assert found == wanted
+
+
+def test_shared_information_is_that_of_the_formula():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(3, size=200), rng.integers(3, size=200)
+    second = np.where(rng.random(200) < 0.7, first, second)
+    both = np.concatenate([np.stack([first, second]), np.stack([second, first])], axis=1)
+    expected = 0.0
+    for k in range(3):
+        for m in range(3):
+            joint = ((both[0] == k) & (both[1] == m)).mean()
+            expected += joint * np.log(joint / ((both[0] == k).mean() * (both[0] == m).mean()))
+    assert shared_information(first, second, 3) == pytest.approx(expected)
+    assert shared_information(first, first, 3) > shared_information(first, second, 3)
+    assert shared_information(np.zeros(0, int), np.zeros(0, int), 3) == 0
+
+
+def dark_and_bright(*, seed=5, size=60):
+    """Patches of water, nearly black, and of two bright grounds; noise of one size everywhere; and the classes."""
+    rng = np.random.default_rng(seed)
+    truth = np.kron(rng.integers(3, size=(6, 6)), np.ones((size // 6, size // 6), int))
+    bands = np.linspace(0, 1, 30)
+    spectra = np.array([0.02 * np.exp(-3 * bands), 0.25 + 0.15 * bands, 0.6 + 0.25 * bands])
+    return spectra[truth] * np.exp(0.05 * rng.normal(size=(size, size, 1))) + 0.02 * rng.normal(
+        size=(size, size, 30)
+    ), truth
+
+
+def test_neighbours_decide_where_both_ways_show_groups():
+    array, truth = dark_and_bright()
+    found = segment(array, 3)
+    choice = found.normalisation
+    assert choice.information is not None
+    assert choice.information[0] > choice.information[1]
+    assert not choice.normalised
+    assert choice.normalised_ratio > choice.raw_ratio  # which alone would divide
+    assert accuracy(truth.ravel(), found.labels.ravel()) > 0.98
+    assert accuracy(truth.ravel(), segment(array, 3, normalise=True).labels.ravel()) < 0.9
+    assert "neighbouring pixels share" in str(choice)
+
+
+def test_pixels_in_no_order_are_decided_without_neighbours():
+    array, _ = dark_and_bright()
+    shuffled = np.random.default_rng(0).permutation(array.reshape(-1, 30)).reshape(array.shape)
+    assert segment(shuffled, 3).normalisation.information is None

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from fisherem.cli import main
@@ -42,3 +43,44 @@ def test_the_command_says_it(plain, tmp_path):
     result = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
     assert result["stability"]["groups"] == [1.0, 1.0]
     assert CliRunner().invoke(main, [*asked[:-1], "1"]).exit_code == 2
+
+
+def test_pixels_in_doubt_are_those_that_refits_put_elsewhere():
+    rng = np.random.default_rng(0)
+    share = np.clip(np.linspace(-1.5, 2.5, 60), 0, 1)[:, None] * np.ones((1, 40))  # two grounds, mixed between them
+    grounds = np.array([np.sin(np.arange(20) / 4), np.cos(np.arange(20) / 4)]) + 2
+    array = share[..., None] * grounds[0] + (1 - share[..., None]) * grounds[1] + 0.05 * rng.normal(size=(60, 40, 20))
+    found = segment(array, 2, normalise=False)
+    assert set(np.unique(found.agreement * 6).round().astype(int)) <= set(range(7))
+    assert found.in_doubt.any()
+    between = (share > 0.2) & (share < 0.8)
+    assert between[found.in_doubt].all()
+    np.testing.assert_array_equal(found.in_doubt, found.agreement < 1)
+    assert found.predict(array).agreement is None
+    html = found.report("page.html").read_text()
+    assert "at least one of six refits" in html
+    assert f"{100 * found.in_doubt.mean():.1f}%" in html
+
+
+def test_one_group_has_no_doubt(plain):
+    found = segment(plain[0], 1)
+    assert found.agreement is None
+    assert not found.in_doubt.any()
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_the_agreement_is_written(plain, tmp_path):
+    import rasterio
+
+    found = segment(plain[0], 2)
+    found.save(tmp_path)
+    with rasterio.open(tmp_path / "agreement.tif") as file:
+        np.testing.assert_allclose(file.read(1), found.agreement)
+
+
+def test_a_spatial_prior_is_part_of_the_refits():
+    truth = np.indices((30, 30))[0] // 15
+    spectra = np.array([np.sin(np.arange(12)), np.cos(np.arange(12))])[truth]
+    array = spectra + 1.5 * np.random.default_rng(0).normal(size=spectra.shape)
+    alone, together = (segment(array, 2, spatial=b, normalise=False).in_doubt.mean() for b in (0, 4.0))
+    assert together < alone / 2

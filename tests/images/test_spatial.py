@@ -1,14 +1,15 @@
-"""The prior by which neighbours agree: naive sums, the maximum of its own likelihood, and what it is good for."""
+"""The prior by which neighbours agree: naive sums, the strength that is chosen for it, and what it is good for."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
+from scipy.stats import multivariate_normal
 
 from fisherem import datasets
 from fisherem.core.data.spatial_prior import SpatialPrior
 from fisherem.estimators.fitting import fit_rows
 from fisherem.images import segment
+from fisherem.images.spatial_strength import STRENGTHS, agreements
 from tests.naive import accuracy
 
 STEPS = {
@@ -36,20 +37,55 @@ def test_neighbour_means_are_the_naive_ones(neighbours):
     np.testing.assert_allclose(prior.neighbour_means(posteriors), naive_means(mask, posteriors, neighbours))
 
 
-def test_the_strength_maximises_the_pseudo_likelihood():
+def test_agreement_is_that_of_naive_discriminants():
     rng = np.random.default_rng(1)
-    zones = np.repeat(np.arange(3), 10)[:, None] * np.ones((1, 20), int)
-    labels = np.where(rng.random(zones.shape) < 0.3, rng.integers(3, size=zones.shape), zones).ravel()
-    posteriors = np.eye(3)[labels].T
-    proportions = np.array([0.5, 0.2, 0.3])
-    prior = SpatialPrior(np.ones(zones.shape, bool), None)
-    means = naive_means(prior.mask, posteriors, 4)
+    mask = rng.random((9, 8)) < 0.9
+    labels = (np.indices(mask.shape)[1] > 3)[mask].astype(int)
+    values = labels[:, None] * np.array([1.0, 0.5, -1.0, 0.7]) + rng.normal(size=(len(labels), 4))
+    said, smooth = [], []
+    for half in (values[:, ::2], values[:, 1::2]):
+        means = np.array([half[labels == k].mean(axis=0) for k in (0, 1)])
+        W = sum((x - means[k])[:, None] * (x - means[k]) for x, k in zip(half, labels, strict=True)) / len(half)
+        W += 0.1 * half.var(axis=0).mean() * np.eye(2)
+        logs = np.array(
+            [multivariate_normal(m, W).logpdf(half) + np.log((labels == k).mean()) for k, m in enumerate(means)]
+        )
+        said.append(logs.argmax(axis=0))
+        posteriors = np.exp(log_softmax(logs, axis=0))
+        for _ in range(8):
+            posteriors = np.exp(log_softmax(logs + 2.0 * naive_means(mask, posteriors, 4), axis=0))
+        smooth.append(posteriors.argmax(axis=0))
+    found = agreements(values, labels, mask, 2, 4)
+    np.testing.assert_allclose(found[0], said[0] == said[1])
+    np.testing.assert_allclose(found[STRENGTHS.index(2.0)], ((smooth[0] == said[1]) * 1.0 + (smooth[1] == said[0])) / 2)
 
-    def loss(b):
-        return -(posteriors * log_softmax(np.log(proportions)[:, None] + b * means, axis=0)).sum()
 
-    best = minimize_scalar(loss, bounds=(0, 12), method="bounded", options={"xatol": 1e-6}).x
-    assert prior.estimate(posteriors, means, np.log(proportions)) == pytest.approx(best, abs=2e-3)
+def test_no_prior_where_the_spectra_are_clear_and_a_strong_one_among_noise():
+    truth = np.indices((30, 30))[0] // 15
+    spectra = np.array([np.sin(np.arange(12)), np.cos(np.arange(12))])[truth]
+    rng = np.random.default_rng(0)
+    speckled = np.where(rng.random((30, 30)) < 0.2, 1 - truth, truth)  # single pixels of the other material
+    clear = np.array([np.sin(np.arange(12)), np.cos(np.arange(12))])[speckled] + 0.1 * rng.normal(size=spectra.shape)
+    alone = segment(clear, 2, spatial="auto", normalise=False)
+    assert alone.spatial == 0
+    assert "no spatial prior was used" in " ".join(alone.notes)
+    assert accuracy(speckled.ravel(), alone.labels.ravel()) == 1
+    noisy = segment(spectra + 1.5 * rng.normal(size=spectra.shape), 2, spatial="auto", normalise=False)
+    assert noisy.spatial >= 1
+    assert accuracy(truth.ravel(), noisy.labels.ravel()) > 0.97
+
+
+def test_lines_in_the_middle_are_looked_at(monkeypatch):
+    from fisherem.images import spatial_strength
+
+    mask = np.ones((50, 10), bool)
+    mask[20, :4] = False
+    monkeypatch.setattr(spatial_strength, "_PIXELS", 100)
+    inside, part = spatial_strength._middle_lines(mask)
+    assert part.shape[1] == 10
+    assert 60 <= part.sum() <= 100
+    assert inside.stop - inside.start == part.sum()
+    np.testing.assert_array_equal(np.flatnonzero(mask.ravel())[inside] // 10 >= 18, True)
 
 
 def test_zero_strength_is_the_method_without_it_and_priors_are_normalised(scene):

@@ -9,14 +9,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
+from fisherem.datasets import mars_like
 from fisherem.estimators.outlying import outside
-from fisherem.images import Cube, clean, normalising, separating
+from fisherem.images import Cube, clean, normalising, segment, separating, spatial_strength
 from fisherem.images.clean import _keeps_gaps
 from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
 from fisherem.images.identify import identify
 from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
+from fisherem.images.normalising import both_ways
 from fisherem.images.scene_model import _check_unit
 from fisherem.model.dlm import MODELS
 from fisherem.policy import default_fit, noise, variables
@@ -263,6 +265,41 @@ def refused(monkeypatch, tmp_path, *, interleave=1.0, swapped=1.0, n_bands=20, s
     except ValueError:
         return True
     return False
+
+
+@holds("scene_ridge")
+def test_pixels_are_fitted_with_a_ridge_of_a_tenth_of_the_mean_variance():
+    scene = mars_like(12, 12, 16, 2, n_bad_bands=0, dead_share=0)
+    assert segment(scene.cube, 2).model.ridge == 0.1
+    assert segment(scene.cube, 2, sparsity=0.3).model.ridge == "auto"
+
+
+@holds("groups_at_all")
+def test_groups_either_way_explain_a_little_more_than_chance():
+    assert not both_ways(1.039, 1.039)
+    assert both_ways(1.041, 1.041)
+
+
+@holds("groups_either_way")
+def test_groups_either_way_are_a_third_as_clear():
+    assert not both_ways(1.099, 1.3)
+    assert both_ways(1.101, 1.3)
+    assert both_ways(1.3, 1.101)
+
+
+@holds("neighbours_gain")
+def test_neighbours_must_help_by_three_standard_errors(monkeypatch):
+    cleaned = clean(Cube(np.random.default_rng(0).normal(size=(20, 20, 4)) + 9), normalise=False)
+
+    def chosen(better):
+        """The strength where the last one is right in so many pixels more of 400."""
+        agree = np.zeros((len(spatial_strength.STRENGTHS), 400))
+        agree[-1, :better] = 1
+        monkeypatch.setattr(spatial_strength, "agreements", lambda *_: agree)
+        return spatial_strength.chosen_strength(cleaned, np.zeros(400, int), 2, 4)
+
+    assert chosen(8) == 0  # the mean is 2.86 standard errors above 0
+    assert chosen(10) == spatial_strength.STRENGTHS[-1]  # 3.2
 
 
 @holds("layout_rougher")
@@ -641,7 +678,7 @@ def test_another_map_is_made_where_kmeans_explains_a_tenth_more_than_chance():
 
 @holds("maps_differ")
 def test_maps_that_agree_by_less_than_four_fifths_are_both_shown():
-    labels, rule = np.arange(1000) % 2, SimpleNamespace(ratios=(1.2, 1.3))
+    labels, rule = np.arange(1000) % 2, SimpleNamespace(ratios=(1.2, 1.3), information=None)
     for moved, shown in ((50, False), (55, True)):  # adjusted Rand index 0.81 and 0.79
         others = np.where(np.arange(1000) < moved, 1 - labels, labels)
         found = normalising.chosen(rule, True, labels, np.ones((1000, 1), bool), others)

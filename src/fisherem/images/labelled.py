@@ -26,15 +26,22 @@ def dataset_of(found):
             "labels": ((rows, columns), found.labels, {"long_name": "group, from 0; -1 where masked"}),
             "posteriors": (("group", rows, columns), np.moveaxis(found.posteriors, 2, 0), {}),
             "uncertainty": ((rows, columns), found.uncertainty, {"long_name": "1 - the largest posterior"}),
+            **_agreement(found, rows, columns),
             "mean_spectra": (("group", bands), found.mean_spectra, {}),
             "selected": ((bands,), found.support, {"long_name": "bands that make the groups"}),
         },
         coords=coordinates | {"group": names.astype(str)},
     )
-    for name in ("labels", "posteriors", "uncertainty"):
+    for name in {"labels", "posteriors", "uncertainty", "agreement"} & set(dataset):
         dataset[name].encoding.update(place)
     dataset["labels"].attrs["_FillValue"] = -1
     return dataset
+
+
+def _agreement(found, rows: str, columns: str) -> dict:
+    if found.agreement is None:
+        return {}
+    return {"agreement": ((rows, columns), found.agreement, {"long_name": "share of the refits with the same group"})}
 
 
 def _dimensions(cube: Cube) -> tuple[str, str, str]:

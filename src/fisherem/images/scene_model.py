@@ -35,9 +35,6 @@ from .truth import as_truth
 
 __all__ = ["SceneModel"]
 
-# Mean-field passes of the spatial prior, and the change of the posteriors below which they end: no map shows it.
-_PASSES, _SETTLED = 50, 1e-3
-
 
 @dataclass(frozen=True)
 class SceneModel:
@@ -170,18 +167,7 @@ class SceneModel:
         alone = np.empty((self.n_clusters, len(rows)))
         for part in rows.chunks():
             alone[:, part] = self.model.predict_proba(np.array(rows[part], float)).T
-        if not self.spatial:
-            return alone
-        prior = SpatialPrior(use, self.spatial, self.neighbours)
-        posteriors = alone
-        for _ in range(_PASSES):
-            means = self.spatial * prior.neighbour_means(posteriors)
-            new = alone * np.exp(means - means.max(axis=0))
-            new /= np.maximum(new.sum(axis=0), np.finfo(float).tiny)
-            change, posteriors = float(np.abs(new - posteriors).max()), new
-            if change < _SETTLED:
-                break
-        return posteriors
+        return SpatialPrior(use, self.spatial, self.neighbours).settled(alone) if self.spatial else alone
 
     def _on_the_map(self, cube, matched: Matched, use, posteriors, spectra, report, known, rgb) -> Segmentation:
         K = self.n_clusters

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._utils.passes import looking_on
 from .._utils.progress import progress_bar
@@ -18,12 +20,14 @@ from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
 from ..policy.scaling import LARGE_COLUMNS, RAW
+from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
 from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
 from .checkpoint import Checkpoint, Watching, digest
 from .clean import CLIP, Cleaned, clean
+from .clean_pixels import CleanPixels
 from .colours import check_rgb
 from .cube import Cube
 from .faults import as_keep
@@ -31,10 +35,11 @@ from .grouping import Grouped, least_pixels, with_separate_bands, without_small_
 from .library import as_library
 from .normalising import Rule, chosen, other_labels
 from .read import read
-from .sample_stability import PixelStability, pixel_stability
+from .sample_stability import PixelStability, map_agreement, pixel_stability
 from .scene_model import SceneModel, check_names
 from .segmentation import Segmentation
 from .sources import as_cube
+from .spatial_strength import chosen_strength
 from .truth import Truth, as_truth
 from .units import wavelength_units
 
@@ -44,6 +49,8 @@ __all__ = ["segment"]
 # their number is open: few, some, and more than most scenes have materials.
 _OPEN = "auto"
 _LOOKED_AT = (2, 4, 7)
+# The models of a call that leaves it open, and where a share or a criterion is given.
+_OWN, _SEARCHED = "DB", "AkjB"
 # The share of a sparse step that a search by a criterion starts from.
 _FIRST_SHARE = 0.1
 
@@ -52,7 +59,7 @@ def segment(
     source,
     n_clusters,
     *,
-    model="AkjB",
+    model=None,
     method: str | None = "svd",
     sparsity: Any = "auto",
     spatial: float | str = 0,
@@ -89,11 +96,14 @@ def segment(
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
         are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
-        the next
+        the next. Model None is "AkjB" with a given share, and otherwise "DB", one covariance for all groups inside the
+        axes, with `ridge` 0.1: pixels that mix materials lie between the groups, and covariances of their own follow
+        them there
     criterion : "auto" is the verdict, or "bic" where several models are given. "bic", "icl", "aic" or "gain"
         fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
-    spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method, "auto"
-        estimates it. It is added to the log odds of a group if all neighbours are in it
+    spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method. It is added
+        to the log odds of a group if all neighbours are in it. "auto" takes the strength with which every other band
+        tells best what the bands between them say of each pixel, and none if neighbours do not help
     neighbours : 4 or 8
     bands, mask, clip, standardise : cleaning, see `fisherem.images.clean`
     missing : how pixels without a value in some of the bands (a dead detector) are handled: "model" uses their observed
@@ -168,20 +178,23 @@ def _segment(
         raise ValueError(f"n_clusters must be a number, several numbers or 'auto'; got {n_clusters!r}")
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
-    rule = _rule(cleaning, n_clusters, settings["random_state"])
+    model, settings = _model(model, sparsity, criterion, settings)
+    rule = _rule(cleaning, n_clusters, settings["random_state"], cube.shape[1], partial(
+        _estimator, method, model=model if isinstance(model, str) else _SEARCHED, sparsity=sparsity, **settings
+    ))  # fmt: skip
     cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
     least = least_pixels(shaping.min_size, len(cleaned.rows))
-    prior = None if strength == 0 else SpatialPrior(cleaned.mask, strength, neighbours)
+    prior = SpatialPrior(cleaned.mask, strength, neighbours) if strength else None
     search = None
     if not isinstance(n_clusters, (int, np.integer)):
         search = _search(n_clusters, model, method, sparsity, criterion, progress, settings)
         # the search has a bar of its own
         with _looking_on(cleaned, search, (strength, neighbours), shaping.checkpoint, False) as kept:
-            found = _searched(search, cleaned, prior)
+            found, prior = _with_neighbours(_searched(search, cleaned, prior), cleaned, prior, strength, neighbours)
     else:
         wanted = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
         with _looking_on(cleaned, wanted, (strength, neighbours), shaping.checkpoint, progress) as kept:
-            found = _fitted(wanted, cleaned, prior)
+            found, prior = _with_neighbours(_fitted(wanted, cleaned, prior), cleaned, prior, strength, neighbours)
     if kept is not None and kept.resumed:
         note = f"the fit went on from a checkpoint, after {count(kept.resumed, 'iteration')} of an earlier call"
         found = replace(found, notes=(*found.notes, note))
@@ -200,9 +213,11 @@ def _segment(
         sure = pixel_stability(
             found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
         )
+    agreement = map_agreement(found.fitted, cleaned, found.labels, settings["random_state"], prior)
     if kept is not None:
         kept.remove()
-    return _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
+    made = _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
+    return made if agreement is None else replace(made, agreement=_placed(agreement, cleaned.mask))
 
 
 @contextmanager
@@ -211,6 +226,20 @@ def _looking_on(cleaned: Cleaned, estimator, settings, path, progress) -> Iterat
     kept = None if path is None else Checkpoint(path, digest(cleaned, estimator, settings), len(cleaned.rows))
     with progress_bar("passes", progress) as bar, looking_on(Watching(bar, kept)):
         yield kept
+
+
+def _with_neighbours(
+    found: Grouped, cleaned: Cleaned, prior: SpatialPrior | None, strength: float | None, neighbours: int
+) -> tuple[Grouped, SpatialPrior | None]:
+    """(the groups, the prior), fitted again with a prior if its strength was left open and neighbours help."""
+    if strength is not None:
+        return found, prior
+    chosen = chosen_strength(cleaned, found.labels, len(found.fitted.weights_), neighbours)
+    if not chosen:
+        note = "neighbouring pixels do not help to tell the groups apart: no spatial prior was used"
+        return replace(found, notes=(*found.notes, note)), None
+    prior = SpatialPrior(cleaned.mask, chosen, neighbours)
+    return _fitted(clone(found.fitted), cleaned, prior), prior
 
 
 def _searched(search: ModelSearch, cleaned: Cleaned, prior) -> Grouped:
@@ -227,7 +256,16 @@ def _fitted(estimator: FisherEM, cleaned: Cleaned, prior) -> Grouped:
     return Grouped(result.problem, result.chosen.fit, adopt(estimator, result), cleaned.bands)
 
 
-def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
+def _model(model, sparsity, criterion: str, settings: dict) -> tuple[Any, dict]:
+    """(the model, the settings) where the caller left the model open."""
+    if model is not None:
+        return model, settings
+    if not isinstance(sparsity, str) or criterion not in (_OPEN, VERDICT):
+        return _SEARCHED, settings  # the paper's; criteria compare likelihoods, which a ridge does not maximise
+    return _OWN, {"ridge": THRESHOLDS.scene_ridge} | settings
+
+
+def _rule(cleaning: dict, n_clusters, seed, columns: int, estimator: Callable[..., Any]) -> Rule | None:
     """The rule of normalise="auto"; None for True and False."""
     given = cleaning["normalise"]
     if isinstance(given, (bool, np.bool_)):
@@ -236,8 +274,9 @@ def _rule(cleaning: dict, n_clusters, seed) -> Rule | None:
         raise ValueError(f"normalise must be True, False or 'auto'; got {given!r}")
     seed = int(seed) if isinstance(seed, (int, np.integer)) else 0
     if isinstance(n_clusters, (int, np.integer)):
-        return Rule(max(2, int(n_clusters)), seed)
-    return _RuleOfSeveral(_looked_at(n_clusters), seed)
+        K = max(2, int(n_clusters))
+        return Rule(K, seed, columns, estimator(n_clusters=K))
+    return _RuleOfSeveral([Rule(K, seed, columns, estimator(n_clusters=K)) for K in _looked_at(n_clusters)])
 
 
 def _looked_at(n_clusters) -> tuple[int, ...]:
@@ -247,14 +286,26 @@ def _looked_at(n_clusters) -> tuple[int, ...]:
 
 
 class _RuleOfSeveral(Rule):
-    """The rule for several numbers of groups: its ratio is the mean of theirs."""
+    """The rule for several numbers of groups: its ratios, and what neighbours say, are the means of theirs."""
 
-    def __init__(self, numbers: Sequence[int], seed: int):
-        super().__init__(numbers[len(numbers) // 2], seed)
-        self.rules = [Rule(K, seed) for K in numbers]
+    def __init__(self, rules: Sequence[Rule]):
+        middle = rules[len(rules) // 2]
+        super().__init__(middle.n_clusters, middle.seed, middle.columns, middle.estimator)
+        self.rules = rules
 
     def _ratio(self, values: np.ndarray) -> float:
         return float(np.mean([rule._ratio(values) for rule in self.rules]))
+
+    def _information(self, rows: CleanPixels) -> tuple[float, float] | None:
+        found = []
+        for rule in self.rules:
+            rule.index = self.index
+            if (own := Rule._information(rule, rows)) is not None:
+                found.append(own)
+        if not found:
+            return None
+        raw, normalised = np.mean(found, axis=0)
+        return float(raw), float(normalised)
 
 
 def _search(n_clusters, model, method, sparsity, criterion, progress, settings) -> ModelSearch:
@@ -313,6 +364,13 @@ def _on_the_map(
         shrunk=found.shrunk, moved=found.moved, bands=cleaned.bands,
         scene_model=_scene_model(cube, cleaned, fitted, spectra[:, cleaned.bands], strength, neighbours),
     )  # fmt: skip
+
+
+def _placed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Values of the pixels in the mask as a map, NaN elsewhere."""
+    made = np.full(mask.shape, np.nan, np.float32)
+    made[mask] = values
+    return made
 
 
 def _scene_model(cube: Cube, cleaned: Cleaned, fitted, spectra: np.ndarray, strength: float, neighbours: int):

@@ -13,6 +13,7 @@ import pandas as pd
 from .._utils.wording import group_name, ranges
 from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..plots.places import MapPlace
+from ..reports.content.rows import DOUBT
 from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
 from .colours import colour_bands, colour_view
@@ -47,7 +48,8 @@ class Segmentation:
     and bands after the fit · rgb, the bands of the colour view if they were given · shrunk, whether small groups were
     dissolved · moved, whether bands were exchanged for others that are further apart · bands, the numbers in the cube
     of the model's columns · scene_model, what other scenes need (`predict`) · identified, the groups against a spectral
-    library, or None.
+    library, or None · agreement (rows x columns, NaN where masked), the share of six refits to halves of a sample of
+    the pixels that put each pixel into the same group; None for one group and for the groups of another scene.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -70,6 +72,7 @@ class Segmentation:
     bands: np.ndarray = field(default_factory=lambda: np.zeros(0, int), repr=False)
     scene_model: SceneModel | None = field(default=None, repr=False)
     identified: Identified | None = field(default=None, repr=False)
+    agreement: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -90,6 +93,14 @@ class Segmentation:
     def uncertainty(self) -> np.ndarray:
         """1 - the largest posterior (rows x columns); NaN where masked."""
         return 1 - self.posteriors.max(axis=2)
+
+    @property
+    def in_doubt(self) -> np.ndarray:
+        """The pixels (bool, rows x columns) that a refit puts into another group; without refits those whose largest
+        posterior is below 0.9. Masked ones are not in doubt."""
+        if self.agreement is None:
+            return self.uncertainty > 1 - DOUBT
+        return self.agreement < 1
 
     @cached_property
     def colours(self) -> ColourViewDisplay:

@@ -21,8 +21,9 @@ __all__ = ["FILES", "WRITERS"]
 
 # The files that the writers of this module can leave in a folder.
 FILES = (
-    "labels.hdr", "labels.img", "labels.tif", "labels.tif.aux.xml", "posteriors.tif", "uncertainty.tif", "labels.png",
-    "colours.png", "uncertainty.png", "spectra.png", "continuum.png", "other.png", "spectra.csv",
+    "labels.hdr", "labels.img", "labels.tif", "labels.tif.aux.xml", "posteriors.tif", "uncertainty.tif",
+    "agreement.tif", "labels.png", "colours.png",
+    "uncertainty.png", "spectra.png", "continuum.png", "other.png", "spectra.csv",
     "bands.csv", "features.csv", "library.csv", "truth.csv",
     "cleaning.txt", "model.skops", "report.html",
 )  # fmt: skip
@@ -46,7 +47,13 @@ def _geotiff(found, folder: Path) -> list[Path]:
     colours, place = class_colours(found.n_clusters), found.cube.georeference
     names, empty = found.group_names, float("nan")
     labels = folder / "labels.tif"
+    agreement = (
+        []
+        if found.agreement is None
+        else [write_geotiff(folder / "agreement.tif", found.agreement, place, nodata=empty)]
+    )
     return [
+        *agreement,
         write_geotiff(labels, class_codes(found.labels), place, nodata=0, names=names, colours=colours),
         write_attribute_table(labels, found.labels, names, colours),
         write_geotiff(folder / "posteriors.tif", found.posteriors.astype(np.float32), place, nodata=empty, names=names),

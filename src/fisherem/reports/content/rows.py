@@ -195,16 +195,22 @@ def _runner_up(posteriors: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, n
     return second, np.take_along_axis(posteriors, second[:, None], axis=1)[:, 0]
 
 
-def groups(posteriors: np.ndarray, weights: np.ndarray, group: np.ndarray | None = None) -> Groups:
+def groups(
+    posteriors: np.ndarray,
+    weights: np.ndarray,
+    group: np.ndarray | None = None,
+    in_doubt: np.ndarray | None = None,
+) -> Groups:
     """Sizes and certainty of the groups, from posteriors (n x K), the fitted proportions (K) and the rows' groups (n).
 
-    The groups are the most probable ones by default, as in `doubts`.
+    The groups are the most probable ones by default, as in `doubts`. `in_doubt` (bool, n): which rows are, by default
+    those whose group has a posterior below 0.9.
     """
     group = posteriors.argmax(axis=1) if group is None else group
     K, largest = posteriors.shape[1], _own(posteriors, group)
     counts = np.bincount(group, minlength=K)
     sums = np.bincount(group, weights=largest, minlength=K)
-    doubtful = np.bincount(group, weights=largest < DOUBT, minlength=K).astype(int)
+    doubtful = np.bincount(group, weights=largest < DOUBT if in_doubt is None else in_doubt, minlength=K).astype(int)
     confidence = np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0)
     return Groups(counts, np.asarray(weights, float), confidence, doubtful)
 

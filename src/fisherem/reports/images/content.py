@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._utils.wording import ranges
+from ...core.data.problem import AUTO_RIDGE
 from ...plots.maps import scale_bar
 from ..content import rows
 from ..content.criteria import CriterionRow, criteria
@@ -99,6 +100,7 @@ class ImageContent:
     names: list[str]
     groups: rows.Groups
     n_doubts: int
+    refitted: bool
     certainty: Certainty
     maps: Maps
     spectra: Spectra
@@ -125,7 +127,7 @@ def build_image(found, *, title=None) -> ImageContent:
     posteriors = found.posteriors[valid]
     fitted, cube = found.model, found.cube
     n, K = posteriors.shape
-    n_doubts = int((posteriors.max(axis=1) < rows.DOUBT).sum())
+    doubtful = found.in_doubt[valid]
     sure = certainty(float(posteriors.max(axis=1).mean()), K, n, found.cleaning.used_bands, ("pixel", "band"))
     labels, uncertainty, factor = reduce_map(found.labels, found.uncertainty, K)
     return ImageContent(
@@ -140,8 +142,9 @@ def build_image(found, *, title=None) -> ImageContent:
         model=fitted.model_,
         converged=bool(fitted.converged_),
         names=[clean(name) for name in found.group_names],
-        groups=rows.groups(posteriors, fitted.weights_),
-        n_doubts=n_doubts,
+        groups=rows.groups(posteriors, fitted.weights_, in_doubt=doubtful),
+        n_doubts=int(doubtful.sum()),
+        refitted=found.agreement is not None,
         certainty=sure,
         maps=Maps(
             labels,
@@ -306,6 +309,8 @@ def _usage(found) -> str:
     options = [f"model={fitted.model_!r}", f"method={fitted.method!r}" if sparse else "method=None"]
     if sparse:
         options.append(f"sparsity={np.asarray(fitted.sparsity).tolist()!r}")
+    if fitted.ridge != AUTO_RIDGE:
+        options.append(f"ridge={fitted.ridge!r}")
     options += [f"spatial={found.spatial:.3g}"] * bool(found.spatial)
     options += ["bands=..."] * bool(cleaning.bands_not_asked) + ["mask=..."] * bool(cleaning.masked_by_request)
     options += ["separate_bands=True"] * found.moved
