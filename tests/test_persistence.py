@@ -383,3 +383,32 @@ def test_changed_transformers_are_refused(frame, tmp_path):
 
 def test_models_that_are_not_fitted_are_loaded(tmp_path):
     assert load(save(FisherEM(4), tmp_path / "m.skops")).n_clusters == 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_factors_without_variance_in_a_group_are_loaded(tmp_path):
+    """The covariance of a group of one row, up to rounding, in any unit of the factors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5)) + 6 * (np.arange(30) % 2)[:, None]
+    model = fisherem.FactorMixture(2, n_factors=1, structure="MCFA", n_init=1, random_state=0).fit(X)
+    largest = float(model.covariances_.max())
+    assert largest > 0
+    fitted, loadings, means = model.covariances_, model.factor_loadings_, model.latent_means_
+    for unit in (1e-6, 1.0, 1e6):
+        model.factor_loadings_, model.latent_means_ = loadings / unit, means * unit
+        for share in (0.0, -1e-13):
+            model.covariances_ = np.full_like(fitted, share * largest * unit**2)
+            back = load(save(model, tmp_path / "m.skops"))
+            np.testing.assert_array_equal(back.predict(X), model.predict(X))
+        for share in (-1e-3, -1.0):
+            model.covariances_ = np.full_like(fitted, share * largest * unit**2)
+            with pytest.raises(fisherem.persistence.ModelFileError, match="covariances_ must be positive semidefinite"):
+                load(save(model, tmp_path / "m.skops"))
+
+
+def test_axes_without_variance_are_refused(frame, tmp_path):
+    """No noise is added inside the axes."""
+    model = FisherEM(2, random_state=0).fit(frame)
+    model.covariances_ = np.zeros_like(model.covariances_)
+    with pytest.raises(fisherem.persistence.ModelFileError, match="covariances_ must be positive definite"):
+        load(save(model, tmp_path / "m.skops"))

@@ -1,5 +1,6 @@
 """Large scenes: a memory budget, progress, and checkpoints from which a run that was ended goes on."""
 
+import json
 import os
 import signal
 import subprocess
@@ -78,8 +79,38 @@ def test_checkpoints_of_other_pixels_or_settings_are_ignored(scene, tmp_path, mo
         found = segment(cube, K, checkpoint=path)
         assert not any("checkpoint" in note for note in found.notes)
         path.write_bytes(kept)
-    path.write_bytes(b"damaged")
-    assert segment(scene.cube, 4, checkpoint=path).n_clusters == 4
+
+
+def test_files_that_are_no_checkpoints_are_kept(scene, tmp_path):
+    path = tmp_path / "c.npz"
+    np.savez(tmp_path / "other.npz", posteriors=np.ones((2, 9)))
+    for content in (b"precious", (tmp_path / "other.npz").read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"c.npz is no checkpoint of a segmentation"):
+            segment(scene.cube, 2, sparsity=0.5, checkpoint=path)
+        assert path.read_bytes() == content
+    with pytest.raises(ValueError, match="is no checkpoint"):
+        segment(scene.cube, 2, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("change", [
+    {"posteriors": np.full((4, 1440), np.nan)}, {"posteriors": np.ones((4, 1440))}, {"posteriors": np.ones((4, 3))},
+    {"posteriors": None}, {"history": [{}]}, {"history": 3},
+])  # fmt: skip
+def test_damaged_checkpoints_are_not_used(scene, tmp_path, monkeypatch, change):
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    path = tmp_path / "c.npz"
+    end(monkeypatch, 2, scene.cube, path)
+    with np.load(path) as file:
+        about, posteriors = json.loads(file["about"].tobytes()), file["posteriors"]
+    about |= {name: value for name, value in change.items() if name != "posteriors"}
+    arrays = {"posteriors": change.get("posteriors", posteriors)}
+    np.savez(
+        path, about=np.frombuffer(json.dumps(about).encode(), np.uint8),
+        **{name: value for name, value in arrays.items() if value is not None},
+    )  # fmt: skip
+    found = checkpoint.Checkpoint(path, about["key"], posteriors.shape[1])
+    assert found.resume(posteriors.shape[1], about["phase"]) is None
 
 
 def test_every_iteration_is_seen(scene):

@@ -162,3 +162,10 @@ def test_k_means_goes_by_many_spellings():
     assert method_names("all") == list(methods())
     with pytest.raises(ValueError, match="names among FisherEM, "):
         method_names(["magic"])
+
+
+@pytest.mark.parametrize("callback", [len, 3, lambda name: None])
+def test_a_callback_that_cannot_be_called_so(callback):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(TypeError, match="callback must be a function of a name and a row"):
+        compare(X, n_clusters=2, methods=["k-means"], callback=callback)

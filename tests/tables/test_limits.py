@@ -4,6 +4,7 @@ import gzip
 import tracemalloc
 import zipfile
 
+import h5py
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -17,6 +18,7 @@ from fisherem import FisherEM
 from fisherem.cli import main
 from fisherem.tables.errors import TableError
 from fisherem.tables.opening import open_table
+from tests.tables.h5ad_files import write_h5ad
 
 BUDGET = 2_000_000
 
@@ -121,3 +123,44 @@ def test_cells_of_a_sheet_are_as_before(tmp_path):
     np.testing.assert_array_equal(table.X.to_numpy(), expected.to_numpy())
     with pytest.raises(TableError, match="'when' holds dates"):
         open_table(path, id_column="id", missing=True)
+
+
+def test_tables_too_wide_for_the_names_of_their_columns(tmp_path):
+    zarr.open_array(tmp_path / "t.zarr", mode="w", shape=(10, 10**9), chunks=(10, 10**3), dtype="f8")
+    refused(tmp_path / "t.zarr", "a table of 1,000,000,000 columns takes")
+
+
+def test_a_wide_npy_is_opened_without_reading_rows(tmp_path):
+    path = tmp_path / "t.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (4, 10**8)})
+        file.truncate(file.tell() + 32 * 10**8)
+    refused(path, "a table of 100,000,000 columns takes")
+
+
+def test_rows_of_an_h5ad_with_more_values_than_columns(tmp_path):
+    path = tmp_path / "t.h5ad"
+    write_h5ad(path, n=6)
+    with h5py.File(path, "a") as file:
+        for name, dtype in (("data", "f8"), ("indices", "i4")):
+            del file["X"][name]
+            file["X"].create_dataset(name, (10**10,), dtype, chunks=(10**6,))
+        del file["X/indptr"]
+        file["X/indptr"] = np.linspace(0, 10**10, 7).astype(np.int64)
+    with pytest.raises(TableError, match="its row pointers do not match its values"):
+        open_table(path, memory=BUDGET)
+
+
+def test_a_quote_that_is_not_closed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n"' + "x" * 1_500_000)
+    with pytest.raises(TableError, match="is a closing quote missing") as caught:
+        open_table(path, memory=BUDGET)
+    assert len(str(caught.value)) < 1000
+
+
+def test_long_cells_are_shortened_in_errors(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "9" * 10_000 + ",1\n1,2\n")
+    with pytest.raises(TableError, match=r"line 2, column 'a': '9{60}\.\.\.' is not a finite number"):
+        open_table(path)

@@ -1,6 +1,9 @@
 """.h5ad files, 10x folders and .mtx files: what is read, that it stays sparse or on disk, and what is refused."""
 
+import gzip
 import pickle
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -254,3 +257,31 @@ def test_other_commands_read_cells(tmp_path):
     ):  # fmt: skip
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)
         assert result.exit_code == 0, result.output
+
+
+BROKEN = """
+import sys
+from fisherem.tables.opening import open_table
+for _ in range(20):
+    try:
+        open_table(sys.argv[1])
+    except ValueError as error:
+        said = str(error)
+print(said)
+"""
+
+
+@pytest.mark.parametrize("name", ["t.mtx", "t.mtx.gz"])
+def test_damaged_matrices_do_not_end_the_process(tmp_path, name):
+    lines = ["%%MatrixMarket matrix coordinate real 0", "3 3 6", *(f"{i} {j} 1" for i in (1, 2, 3) for j in (1, 2))]
+    path, content = tmp_path / name, ("\n".join(lines) + "\n" * 100).encode()
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    ended = subprocess.run([sys.executable, "-c", BROKEN, path], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert f"{name}: not a readable Matrix Market file" in ended.stdout
+
+
+def test_sizes_below_zero(tmp_path):
+    (tmp_path / "t.mtx").write_text("%%MatrixMarket matrix coordinate real general\n-3 4 1\n1 1 1\n")
+    with pytest.raises(TableError, match="the file is damaged: its sizes are -3 x 4 x 1"):
+        open_table(tmp_path / "t.mtx")

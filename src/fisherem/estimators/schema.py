@@ -157,11 +157,30 @@ def _check_values(model: Any, n_clusters: int) -> None:
         if np.abs(axes.T @ axes - np.eye(axes.shape[1])).max(initial=0) > _TOLERANCE:
             raise ValueError("loadings_ must be orthonormal")
     if hasattr(model, "covariances_"):
-        found = model.covariances_
-        if found.ndim != 3 or not np.allclose(found, found.transpose(0, 2, 1), rtol=_TOLERANCE):
-            raise ValueError("covariances_ must be symmetric")
-        if found.shape[1] and (np.linalg.eigvalsh(found) <= 0).any():
+        _check_covariances(model)
+
+
+def _check_covariances(model: Any) -> None:
+    """Positive definite, or positive semidefinite where they are those of common factors.
+
+    A factor model places rows by L C L' + Psi, which is positive definite if C is semidefinite: in a group of one row C
+    is 0 up to rounding. How far below 0 it lies is measured along the loadings and relative to the noise, as
+    Psi^-1/2 L C L' Psi^-1/2, so that the unit of the factors does not matter.
+    """
+    found = model.covariances_
+    if found.ndim != 3 or not np.allclose(found, found.transpose(0, 2, 1), rtol=_TOLERANCE):
+        raise ValueError("covariances_ must be symmetric")
+    if not found.shape[1]:
+        return
+    if not hasattr(model, "factor_loadings_"):
+        if (np.linalg.eigvalsh(found) <= 0).any():
             raise ValueError("covariances_ must be positive definite")
+        return
+    # Psi^-1/2 L = Q R, and the eigenvalues of Q R C R' Q' other than 0 are those of R C R'
+    _, root = np.linalg.qr(model.factor_loadings_ / np.sqrt(model.noise_variances_[0])[:, None])
+    values = np.linalg.eigvalsh(root @ found @ root.T)
+    if (values < -_TOLERANCE * max(1.0, np.abs(values).max())).any():
+        raise ValueError("covariances_ must be positive semidefinite")
 
 
 def _rows(model: Any, values: np.ndarray) -> Any:

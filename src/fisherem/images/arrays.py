@@ -171,16 +171,17 @@ class Hdf5Lines(LazyLines):
     """The cube of a v7.3 file, which holds it as bands x columns x rows, in chunks that may be compressed."""
 
     def __init__(self, dataset):
-        rows = (dataset.chunks or (1, 1, 1))[2]
-        super().__init__(tuple(reversed(dataset.shape)), dataset.dtype, unit=rows)
+        rows, name = (dataset.chunks or (1, 1, 1))[2], Path(dataset.file.filename).name
+        super().__init__(
+            tuple(reversed(dataset.shape)), dataset.dtype, unit=rows, block=dataset.chunks or (), name=name
+        )
         self.dataset = dataset
 
     def _read(self, first: int, stop: int) -> np.ndarray:
         try:
             return self.dataset[:, :, first:stop].transpose(2, 1, 0)
         except (OSError, RuntimeError, ValueError) as error:  # h5py's, by what is damaged
-            name = Path(self.dataset.file.filename).name
-            raise ValueError(f"{name} is damaged or incomplete: {_reason(error)}") from error
+            raise ValueError(f"{self.name} is damaged or incomplete: {_reason(error)}") from error
 
 
 def _open73(path: Path):

@@ -1,7 +1,8 @@
 """Checkpoints of the passes over all pixels, so that a run that was ended goes on where it was.
 
 The file holds the posteriors (K x n) and the history of the last iteration of the run that was under way, and a digest
-of the cleaned pixels and of the settings: a checkpoint of anything else is ignored and overwritten.
+of the cleaned pixels and of the settings: a checkpoint of anything else is ignored and overwritten. A file that is no
+checkpoint is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,17 @@ import numpy as np
 
 from .. import __version__
 from .._utils.atomic import atomic_file
+from ..tables.checking import check_path
 from .clean import Cleaned
 
-__all__ = ["Checkpoint", "Watching", "digest"]
+__all__ = ["Checkpoint", "Watching", "check_checkpoint", "digest"]
 
 # Seconds between two checkpoints, and how much longer than writing one: that takes at most 5% of the time.
 SECONDS = 5.0
 _TIMES = 20
+# Class files hold at most this many groups, so checkpoints do as well; bytes before the values of an array.
+_MOST_GROUPS, _HEADER_BYTES = 255, 10_000
+_FOREIGN = "checkpoint {} is no checkpoint of a segmentation ({}): remove it, or give another path"
 # Pixels that the digest looks at.
 _PIXELS = 200
 
@@ -82,19 +88,48 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _read(path: Path, key: str, n: int) -> dict[str, Any] | None:
-    """What a checkpoint holds; None if there is none, or one of other pixels or settings, or a damaged one."""
-    if not path.is_file():
-        return None
+def check_checkpoint(path) -> None:
+    """Raise an error, before any work, if the file is there and is no checkpoint: it would be replaced and deleted."""
+    if path is None:
+        return
+    check_path("checkpoint", path)
+    if Path(path).exists():
+        _about(Path(path))
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What a checkpoint says of itself; an error if it is none."""
     try:
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes().decode())
-            if about["key"] != key:
-                return None
-            posteriors = np.array(file["posteriors"], float)
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        known = isinstance(about, dict) and about.keys() >= {"key", "run", "phase", "history"}
+    except Exception as error:  # a damaged file can raise any error in a parser
+        raise ValueError(_FOREIGN.format(path, " ".join(str(error).split())[:100] or type(error).__name__)) from None
+    if not known:
+        raise ValueError(_FOREIGN.format(path, "it holds other things"))
+    return about
+
+
+def _read(path: Path, key: str, n: int) -> dict[str, Any] | None:
+    """What a checkpoint holds; None if there is none, or one of other pixels, settings or versions."""
+    if not path.exists():
         return None
-    if posteriors.ndim != 2 or posteriors.shape[1] != n or not np.isfinite(posteriors).all():
+    about = _about(path)
+    if about["key"] != key:
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:  # before it is unpacked
+            size = archive.getinfo("posteriors.npy").file_size
+        if size > _MOST_GROUPS * 8 * n + _HEADER_BYTES:
+            return None
+        with np.load(path, allow_pickle=False) as file:
+            posteriors = np.array(file["posteriors"], float)
+        whole = posteriors.ndim == 2 and posteriors.shape[1] == n and bool((posteriors >= 0).all())
+        if not whole or not np.allclose(posteriors.sum(axis=0), 1):
+            return None
+        if not np.isfinite([record["log_likelihood"] for record in about["history"]]).all():
+            return None
+    except Exception:  # damaged
         return None
     return {**about, "posteriors": posteriors}
 

@@ -8,8 +8,18 @@ import numpy as np
 
 from .cube import Pixels
 
-__all__ = ["CHUNK", "CleanPixels", "divide_by_norms", "in_memory", "invalid", "standardise_bands", "without_value"]
+__all__ = [
+    "CHUNK",
+    "CleanPixels",
+    "divide_by_norms",
+    "in_memory",
+    "invalid",
+    "norms_of",
+    "standardise_bands",
+    "without_value",
+]
 
+_UNIT = "values are as large or small as numbers can be, so give the image in another unit"
 # The number of values read at a time.
 CHUNK = 2**20
 
@@ -124,7 +134,7 @@ def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> Non
     for part in rows.chunks():
         values = rows.reflectance(part)
         if mean is None:
-            norms[part] = np.sqrt(np.einsum("ij,ij->i", values, values))
+            norms[part] = norms_of(values)
         else:
             observed = np.isfinite(values)
             seen = np.where(observed, values, 0).astype(float)
@@ -132,7 +142,23 @@ def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> Non
                 (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
             )
     norms[norms == 0] = 1  # only constant bands had values: the row stays 0
-    rows.factor = 1 / norms
+    with np.errstate(divide="ignore", over="ignore"):
+        rows.factor = 1 / norms
+    if not (np.isfinite(rows.factor) & (rows.factor > 0)).all():
+        raise ValueError(f"pixels cannot be divided by their norms: {_UNIT}, or do not normalise")
+
+
+def norms_of(values: np.ndarray) -> np.ndarray:
+    """Euclidean norms of rows (m x p), also where squares overflow or vanish."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", values, values)
+    limits = np.finfo(squares.dtype)
+    norms = np.sqrt(squares)
+    odd = np.flatnonzero(~np.isfinite(squares) | (squares < limits.tiny / limits.eps))
+    if len(odd):
+        exponents = np.frexp(np.abs(values[odd]).max(axis=1, initial=0))[1]
+        norms[odd] = np.ldexp(np.linalg.norm(np.ldexp(values[odd], -exponents[:, None]), axis=1), exponents)
+    return norms
 
 
 def _mean_squares(rows: CleanPixels) -> np.ndarray:
@@ -147,7 +173,7 @@ def _mean_squares(rows: CleanPixels) -> np.ndarray:
 
 def standardise_bands(rows: CleanPixels) -> None:
     """Give every band mean 0 and variance 1 among these rows."""
-    total, squares, counts = (np.zeros(rows.shape[1]) for _ in range(3))
+    total, squares, counts, largest = (np.zeros(rows.shape[1]) for _ in range(4))
     shift = np.nan_to_num(rows[:1][0].astype(float))  # near the mean: the difference of squares then loses few digits
     for part in rows.chunks():
         values = rows[part] - shift
@@ -155,10 +181,17 @@ def standardise_bands(rows: CleanPixels) -> None:
             counts -= np.isnan(values).sum(axis=0)
             values = np.nan_to_num(values)
         counts += len(values)
-        total += values.sum(axis=0)
-        squares += (values * values).sum(axis=0)
-    mean = total / counts
-    deviation = np.sqrt(np.maximum(squares / counts - mean**2, np.finfo(float).tiny))
+        with np.errstate(over="ignore"):
+            total += values.sum(axis=0)
+            squares += (values * values).sum(axis=0)
+        largest = np.maximum(largest, np.abs(values).max(axis=0, initial=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = total / counts
+        variance = squares / counts - mean**2
+    vanished = (squares < np.finfo(float).tiny) & (largest > 0)
+    if not np.isfinite(variance).all() or vanished.any():
+        raise ValueError(f"bands cannot be standardised, as their variances overflow or vanish: {_UNIT}")
+    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     rows.standard = (mean + shift).astype(rows.dtype), deviation.astype(rows.dtype)
 
 

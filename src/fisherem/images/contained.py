@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.extras import need_extra
+from .lines import check_bytes
 
 __all__ = [
     "OutsideError",
@@ -35,6 +36,8 @@ _SETTINGS = {
     "PROJ_NETWORK": False,
 }  # fmt: skip
 _WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
+# Groups of HDF5 files within each other; real products have up to seven.
+_DEEPEST = 50
 # Larger files are not six numbers.
 _WORLD_FILE_BYTES = 1000
 # How WKT begins, such as PROJCS[ or GEOGCRS[; and authority codes such as EPSG:32633.
@@ -42,7 +45,7 @@ _CRS = re.compile(r"\s*([A-Za-z_]+\s*[\[(]|[A-Za-z]+:\d+\s*$)")
 
 
 class OutsideError(ValueError):
-    """A file that refers to other places."""
+    """A file that refers to other places, or to itself."""
 
 
 @contextmanager
@@ -105,6 +108,7 @@ def external_mask(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
     with gdal(), open_tiff(found) as file:
         if (file.height, file.width) != tuple(shape) or file.count < 1:
             raise ValueError(f"{found.name} has {file.height} x {file.width} pixels, but the image has {shape}")
+        check_bytes(found.name, f"a mask of {file.height:,} x {file.width:,} pixels", file.height * file.width)
         return file.read(1) != 0
 
 
@@ -114,19 +118,35 @@ def check_crs(text: str, where: str) -> None:
         raise ValueError(f"{where} must be a coordinate system in WKT or a code such as EPSG:32633; got {text!r:.80}")
 
 
-def check_hdf5(file: Any, name: str, within: str = "") -> None:
-    """Raise an error if arrays of an open HDF5 file lie in other files: links, raw storage, virtual datasets."""
+def check_hdf5(file: Any, name: str) -> None:
+    """Raise an error if arrays of an open HDF5 file lie in other files: links, raw storage, virtual datasets.
+
+    Groups that contain each other are refused as well: whoever lists the arrays would not come to an end.
+    """
     h5py = need_extra("h5py", "reading MATLAB v7.3 files", "images")
-    for key in file:
-        link = file.get(key, getlink=True)
-        outside = not isinstance(link, h5py.HardLink)
-        item = None if outside else file[key]
-        if isinstance(item, h5py.Dataset):
-            outside = item.is_virtual or bool(item.external)
-        if outside:
-            raise OutsideError(
-                f"{name}: {within + key!r} is a reference to data elsewhere, which is not followed: copy the array "
-                "into the file"
-            )
-        if isinstance(item, h5py.Group):
-            check_hdf5(item, name, f"{within}{key}/")
+    places = {h5py.h5o.get_info(file.id).addr: "/"}
+    waiting = [("", file)]
+    while waiting:
+        within, group = waiting.pop()
+        for key in group:
+            link = group.get(key, getlink=True)
+            outside = not isinstance(link, h5py.HardLink)
+            item = None if outside else group[key]
+            if isinstance(item, h5py.Dataset):
+                outside = item.is_virtual or bool(item.external)
+            if outside:
+                raise OutsideError(
+                    f"{name}: {within + key!r} is a reference to data elsewhere, which is not followed: copy the array "
+                    "into the file"
+                )
+            if isinstance(item, h5py.Group):
+                address = h5py.h5o.get_info(item.id).addr
+                if address in places:
+                    raise OutsideError(
+                        f"{name}: the groups {within + key!r} and {places[address]!r} are the same: copy the array "
+                        "into a file of its own"
+                    )
+                if within.count("/") >= _DEEPEST:
+                    raise OutsideError(f"{name}: groups are nested more than {_DEEPEST} deep; copy the array elsewhere")
+                places[address] = within + key
+                waiting.append((f"{within}{key}/", item))

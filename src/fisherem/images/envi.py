@@ -19,6 +19,8 @@ __all__ = ["read_envi", "read_header"]
 
 # Where the data of scene.hdr may be, besides scene itself.
 DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".hyspex", ".sli")
+# Headers of real images are up to some 100 kB long, and the time to read them grows with the square.
+_HEADER_BYTES = 2**20
 
 
 def read_envi(path: Path) -> Cube:
@@ -79,6 +81,8 @@ def read_header(path: Path) -> tuple[Path, dict]:
         header_path = Path(f"{path}.hdr")
     if not header_path.exists():
         raise FileNotFoundError(f"there is no ENVI header {header_path}")
+    if (size := header_path.stat().st_size) > _HEADER_BYTES:
+        raise ValueError(f"{header_path.name} is not an ENVI header: {size / 1e6:,.3g} MB are too much for text")
     try:
         return header_path, envi.read_envi_header(str(header_path))
     except Exception as error:  # spectral has its own classes for each fault

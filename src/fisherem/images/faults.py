@@ -196,7 +196,8 @@ def _striped(values: np.ndarray) -> np.ndarray:
     half = len(_LAGS) // 2
     left, right = _median(offsets[:half], 0), _median(offsets[half:], 0)
     # a border between materials differs from one side only
-    offset = np.where(left * right > 0, np.minimum(np.abs(left), np.abs(right)), 0 * left * right)
+    same = np.sign(left) * np.sign(right) > 0  # the product itself may overflow
+    offset = np.where(same, np.minimum(np.abs(left), np.abs(right)), np.sign(left) * np.sign(right) * 0)
     offset[0], offset[-1] = _one_sided(offsets[half:, 0]), _one_sided(offsets[:half, -1])
     if np.isfinite(offset).sum() < 2 * len(_LAGS):
         return np.zeros(columns, bool)

@@ -14,19 +14,26 @@ import numpy as np
 from .contained import external_mask, gdal, open_tiff, world_file
 from .cube import Cube
 from .georeference import Georeference
-from .lines import LazyLines, ScaledLines, held_or_lazy
+from .lines import LazyLines, ScaledLines, check_bytes, held_or_lazy
 from .units import NUMBER, parse_wavelengths, wavelength_units
 
 __all__ = ["RasterLines", "read_geotiff"]
+
+# No spectrometer has more; GDAL needs minutes to list the bands of a file with many more.
+_MOST_BANDS = 10_000
 
 
 class RasterLines(LazyLines):
     """The lines of a raster file, as stored."""
 
     def __init__(self, file):
-        height = max(rows for rows, _ in file.block_shapes)
-        dtype = np.result_type(*file.dtypes)
-        super().__init__((file.height, file.width, file.count), dtype, unit=height if height < file.height else 1)
+        height, width = (max(sides) for sides in zip(*file.block_shapes, strict=True))
+        shape, dtype = (file.height, file.width, file.count), np.result_type(*file.dtypes)
+        together = file.interleaving is not None and file.interleaving.value == "pixel"
+        unit = height if height < file.height else 1
+        super().__init__(
+            shape, dtype, unit=unit, block=(height, width, file.count if together else 1), name=Path(file.name).name
+        )
         self.file = file
 
     def _read(self, first: int, stop: int) -> np.ndarray:
@@ -44,8 +51,11 @@ def read_geotiff(path: Path) -> Cube:
     with gdal() as rasterio, warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
         file = open_tiff(path)
+        if file.count > _MOST_BANDS:
+            raise ValueError(f"{path.name} has {file.count:,} bands; at most {_MOST_BANDS:,} are read from a TIFF")
         known = _described(file, path)
         if any(rasterio.enums.MaskFlags.per_dataset in flags for flags in file.mask_flag_enums):
+            check_bytes(path.name, f"the mask of {file.height:,} x {file.width:,} pixels", file.height * file.width)
             mask = file.dataset_mask() > 0
         else:
             mask = external_mask(path, (file.height, file.width))

@@ -45,12 +45,12 @@ def read_hdf5(path: Path, *, variable: str | None = None, shape: tuple[int, int]
     dataset = file[_chosen(arrays, variable, path.name)]
     known = _wavelengths(arrays, dataset)
     axes = _axes(dataset, known.pop("axis", None), shape, path.name)
-    fill = dataset.attrs.get("_FillValue", dataset.attrs.get("Data_Ignore_Value"))
-    if fill is not None and np.size(fill) == 1 and np.isfinite(np.ravel(fill)[0]):
-        known["fill_value"] = float(np.ravel(fill)[0])
-    factor = dataset.attrs.get("Scale_Factor")
-    if factor is not None and np.size(factor) == 1 and np.ravel(factor)[0] > 0:
-        known["scale_factor"] = float(np.ravel(factor)[0])  # as NEON writes it: stored values are divided by it
+    fill = _number(dataset.attrs.get("_FillValue", dataset.attrs.get("Data_Ignore_Value")))
+    if fill is not None:
+        known["fill_value"] = fill
+    factor = _number(dataset.attrs.get("Scale_Factor"))
+    if factor is not None and factor > 0:
+        known["scale_factor"] = factor  # as NEON writes it: stored values are divided by it
     unit = 1 if dataset.chunks is None else int(dataset.chunks[axes[0]])
     data = held_or_lazy(ArrayLines(dataset, axes, unit=unit, name=path.name))
     if not isinstance(data, LazyLines):
@@ -116,6 +116,15 @@ def _axes(dataset, band_axis: int | None, shape, name: str) -> tuple[int, int, i
         f"{name}: the sides of {dataset.name} ({' x '.join(map(str, dataset.shape))}) have no names, so rows, columns "
         "and bands cannot be told: give shape=(rows, columns) (--shape)"
     )
+
+
+def _number(value) -> float | None:
+    """The finite number in an attribute; None for anything else."""
+    try:
+        number = float(np.ravel(value)[0]) if np.size(value) == 1 else np.nan
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
 
 
 def _text(value) -> str:

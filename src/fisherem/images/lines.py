@@ -8,19 +8,26 @@ recent groups are cached.
 
 from __future__ import annotations
 
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["READ_WHOLE_BYTES", "ArrayLines", "LazyLines", "ScaledLines", "held_or_lazy"]
+__all__ = ["READ_WHOLE_BYTES", "ArrayLines", "LazyLines", "ScaledLines", "check_bytes", "held_or_lazy"]
 
 # Files up to this size are read at once: that is faster, and cleaned rows are kept in memory up to the same size.
 READ_WHOLE_BYTES = 2**28
 # Bytes of a group of lines, and how many groups are kept: one per core that reads, and those that tiles overlap with.
 _GROUP_BYTES = 2**24
 _KEPT = 8
+# Blocks of the file may be larger than a group. Up to this size the lines of a block are read together; those of larger
+# ones are read in several groups, although every group then unpacks the block again.
+_MOST_GROUP_BYTES = 2**28
+# A line, or a block that has to be unpacked at once, of more bytes is refused: a small file can unpack to any size.
+_MOST_BYTES = 2**30
 
 
 class LazyLines(ABC):
@@ -28,11 +35,20 @@ class LazyLines(ABC):
 
     ndim = 3
 
-    def __init__(self, shape: tuple[int, int, int], dtype, unit: int = 1):
-        """`unit` is the number of lines per block of the file; groups are multiples of it."""
-        self.shape, self.dtype = shape, np.dtype(dtype)
+    def __init__(self, shape: tuple[int, int, int], dtype, unit: int = 1, *, block: Sequence[int] = (), name: str = ""):
+        """`unit` is the number of lines per block of the file, `block` the sizes of a block that is unpacked at once,
+        `name` that of the file for errors."""
+        self.shape, self.dtype, self.name = shape, np.dtype(dtype), name
         bytes_of_line = max(1, shape[1] * shape[2] * self.dtype.itemsize)
-        self._step = unit * max(1, _GROUP_BYTES // (bytes_of_line * unit))
+        check_bytes(name, f"a line of {shape[1]:,} columns x {shape[2]:,} bands", bytes_of_line)
+        if block:
+            sizes = " x ".join(f"{size:,}" for size in block)
+            check_bytes(name, f"a block of {sizes} values", math.prod(block) * self.dtype.itemsize)
+        if bytes_of_line * unit > _MOST_GROUP_BYTES:
+            self._step = max(1, _MOST_GROUP_BYTES // bytes_of_line)
+        else:
+            self._step = unit * max(1, _GROUP_BYTES // (bytes_of_line * unit))
+        self._most_kept = max(1, min(_KEPT, 2 * _MOST_GROUP_BYTES // (bytes_of_line * self._step)))
         self._groups: OrderedDict[int, np.ndarray] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -46,7 +62,7 @@ class LazyLines(ABC):
                 self._groups.move_to_end(g)
             else:
                 self._groups[g] = self._read(g * self._step, min((g + 1) * self._step, self.shape[0]))
-                while len(self._groups) > _KEPT:
+                while len(self._groups) > self._most_kept:
                     self._groups.popitem(last=False)
             return self._groups[g]
 
@@ -80,8 +96,9 @@ class ArrayLines(LazyLines):
     """
 
     def __init__(self, array, axes: tuple[int, int, int], unit: int = 1, name: str = ""):
-        super().__init__(tuple(int(array.shape[a]) for a in axes), array.dtype, unit=unit)  # type: ignore[arg-type]
-        self.array, self.axes, self.name = array, axes, name
+        shape = (int(array.shape[axes[0]]), int(array.shape[axes[1]]), int(array.shape[axes[2]]))
+        super().__init__(shape, array.dtype, unit=unit, block=_block(array), name=name)
+        self.array, self.axes = array, axes
 
     def _read(self, first: int, stop: int) -> np.ndarray:
         key = tuple(slice(first, stop) if a == self.axes[0] else slice(None) for a in range(3))
@@ -104,6 +121,23 @@ class ScaledLines(LazyLines):
         if self.fill is not None:
             values[stored == self.fill] = np.nan
         return values * self.scales + self.offsets
+
+
+def _block(array) -> tuple[int, ...]:
+    """The sizes of the blocks that an array is stored or computed in; () where they are not known."""
+    chunks = getattr(array, "chunks", None) or getattr(array, "encoding", {}).get("chunksizes") or ()
+    if not isinstance(chunks, (tuple, list)):  # True: h5py has yet to choose
+        return ()
+    return tuple(int(max(size)) if isinstance(size, (tuple, list)) else int(size) for size in chunks)
+
+
+def check_bytes(name: str, what: str, size: int) -> None:
+    """Raise an error for what takes so many bytes that it is not read at once."""
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"{name or 'the array'}: {what} takes {size / 1e9:,.3g} GB, too much to be read at once: store the image "
+            "in smaller blocks, or cut a part out of it"
+        )
 
 
 def held_or_lazy(lines: LazyLines) -> np.ndarray | LazyLines:

@@ -29,7 +29,7 @@ from ..policy.thresholds import THRESHOLDS
 from ..rows.threads import one_blas_thread
 from ..search.scoring import best_matching, contingency
 from ..solvers.kmeans_runs import best_kmeans
-from .clean import CleanPixels
+from .clean_pixels import CleanPixels, norms_of
 from .neighbours import pairs_among, shared_information
 
 __all__ = ["Normalisation", "Rule", "both_ways", "chosen", "divided", "other_labels"]
@@ -129,6 +129,7 @@ class Rule:
         return _filled(np.array(values, values.dtype if values.size > LARGE else float))
 
     def _ratio(self, values: np.ndarray) -> float:
+        values = _near_one(values)
         chosen, _, _ = distinct_rows(values, None)
         if len(chosen) <= self.n_clusters:
             return 0.0
@@ -139,6 +140,12 @@ def both_ways(raw_ratio: float, normalised_ratio: float) -> bool:
     """Whether there are groups without and with division, by how much more than by chance k-means explains."""
     less, more = sorted((raw_ratio - 1, normalised_ratio - 1))
     return 1 + less > THRESHOLDS.groups_at_all and less > THRESHOLDS.groups_either_way * more
+
+
+def _near_one(values: np.ndarray) -> np.ndarray:
+    """Rows in another unit, in which squares neither overflow nor vanish; ratios of variances are the same."""
+    size = float(np.abs(values).max(initial=0.0))
+    return values if size == 0 else np.ldexp(values, -int(np.frexp(size)[1]))
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
@@ -154,7 +161,7 @@ def _filled(values: np.ndarray) -> np.ndarray:
 
 def divided(values: np.ndarray) -> np.ndarray:
     """Rows divided by their norms, in place; rows of zeros stay."""
-    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    norms = norms_of(values)[:, None]
     values /= np.where(norms == 0, 1, norms)
     return values
 

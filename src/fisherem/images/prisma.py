@@ -35,7 +35,8 @@ class PrismaLines(LazyLines):
         """`parts` are (cube, numbers of its bands), `order` that of all these bands, gains and offsets theirs."""
         rows, _, columns = parts[0][0].shape
         chunks = parts[0][0].chunks
-        super().__init__((rows, columns, len(order)), np.float32, unit=1 if chunks is None else int(chunks[0]))
+        unit = 1 if chunks is None else int(chunks[0])
+        super().__init__((rows, columns, len(order)), np.float32, unit=unit, block=chunks or ())
         self.parts, self.order, self.gains, self.offsets = parts, order, gains, offsets
 
     def _read(self, first: int, stop: int) -> np.ndarray:

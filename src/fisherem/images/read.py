@@ -117,11 +117,13 @@ def read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
 
     `shape` is the (rows, columns) that it must have.
     """
+    where = "the mask"
     if isinstance(mask, (str, Path)):
         path = Path(mask)
+        where = f"{path.name}, the mask,"
         mask = load_array(path) if path.suffix.lower() == ".npy" else _reader(path).read(path).data
-    use = np.asarray(mask)
-    use = use[:, :, 0] if use.ndim == 3 and use.shape[2] == 1 else use
-    if use.shape != tuple(shape):
-        raise ValueError(f"the mask must have the cube's rows x columns {tuple(shape)}; got {use.shape}")
-    return use != 0
+    size = tuple(getattr(mask, "shape", ())) or np.shape(mask)
+    size = size[:2] if len(size) == 3 and size[2] == 1 else size
+    if size != tuple(shape):  # before anything is read, as the file may be of any size
+        raise ValueError(f"{where} must have the cube's rows x columns {tuple(shape)}; got {size}")
+    return np.asarray(mask).reshape(size) != 0

@@ -25,7 +25,7 @@ from ..rows.threads import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
 from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
-from .checkpoint import Checkpoint, Watching, digest
+from .checkpoint import Checkpoint, Watching, check_checkpoint, digest
 from .clean import CLIP, Cleaned, clean
 from .clean_pixels import CleanPixels
 from .colours import check_rgb
@@ -136,6 +136,7 @@ def segment(
     """
     if isinstance(n_clusters, (bool, float, np.floating)) or n_clusters is None:
         raise ValueError(f"n_clusters must be a whole number, several of them or 'auto'; got {n_clusters!r}")
+    check_checkpoint(checkpoint)
     cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
     if isinstance(min_size, (bool, str)) or not min_size >= 0:
         least_pixels(min_size, 1)  # raises before anything is fitted

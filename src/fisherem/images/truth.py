@@ -182,9 +182,10 @@ def _picture(path: Path, shape, variable) -> np.ndarray:
 def _raster(read: Callable) -> Callable[[Path, tuple[int, int], str | None], np.ndarray]:
     def values(path: Path, shape, variable) -> np.ndarray:
         cube = read(path)
+        _check_shape(cube.shape[:2], shape, path.name)  # before anything is read, as the file may be of any size
+        if cube.shape[2] not in (1, 3, 4):
+            raise ValueError(f"{path.name} has {cube.shape[2]} bands: a ground truth has one, with a class per pixel")
         stored = np.asarray(cube.data)
-        if stored.shape[2] not in (1, 3, 4):
-            raise ValueError(f"{path.name} has {stored.shape[2]} bands: a ground truth has one, with a class per pixel")
         empty = np.zeros(stored.shape[:2], bool) if cube.mask is None else ~cube.mask
         if cube.fill_value is not None:
             empty |= (stored == cube.fill_value).all(axis=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -111,7 +112,7 @@ def compare(
     check_number("n_clusters", n_clusters, integer=True, least=1)
     if time_limit is not None:
         check_number("time_limit", time_limit, above=0)
-    if callback is not None and not callable(callback):
+    if callback is not None and not _takes_two(callback):
         raise TypeError(f"callback must be a function of a name and a row; got {callback!r}")
     chosen = _estimators(methods, n_clusters, random_state)
     columns = getattr(X, "columns", None)
@@ -191,6 +192,19 @@ def method_names(wanted) -> list[str]:
 
 def _ready() -> None:
     """Do nothing: unpickling this function in another process imports this module."""
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether something can be called with two arguments, as far as it says."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind("", None)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say
+        return True
+    return True
 
 
 def _silent(name: str, row: dict | None) -> None:

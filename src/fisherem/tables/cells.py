@@ -20,6 +20,8 @@ __all__ = ["blank_cells", "cells_of", "check_cells", "empty_cells", "numbers_of"
 
 # Types of workbook cells that pandas would silently convert to numbers.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+# Characters of a cell that an error shows.
+_SHOWN = 60
 
 
 def blank_cells(frame: pd.DataFrame) -> np.ndarray:
@@ -138,9 +140,13 @@ def _numbers(path: Path | str, sheet: Sheet, frame: pd.DataFrame, j: int) -> np.
     cell = str(column.iloc[row])
     excel = " (did Excel turn a number or a name into a date?)" if dates_for_names([cell]) else ""
     raise TableError(
-        f"{path}: {sheet.place(row)}, column {column.name!r}: {cell!r} is not a finite number{excel}; fix the cell or "
-        "remove the row"
+        f"{path}: {sheet.place(row)}, column {column.name!r}: {_shown(cell)} is not a finite number{excel}; fix the "
+        "cell or remove the row"
     )
+
+
+def _shown(cell: str) -> str:
+    return repr(cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}...")
 
 
 def _held(column: pd.Series) -> str:
@@ -154,6 +160,6 @@ def _held(column: pd.Series) -> str:
 
 def _not_numbers(path: Path | str, name, held: str, cell) -> str:
     return (
-        f"{path}: column {name!r} holds {held} ({str(cell)!r}, ...): leave it out or encode it "
+        f"{path}: column {name!r} holds {held} ({_shown(str(cell))}, ...): leave it out or encode it "
         f"(on the command line: --drop, --id-column or --label-column {name!r})"
     )

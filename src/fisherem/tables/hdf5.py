@@ -91,7 +91,8 @@ class MatrixSource(Source):
         n, stored = self.shape[0], self._parts["data"].size
         self._ends = ends = self._parts["indptr"][()].astype(np.int64)
         fits = len(ends) == n + 1 and ends[0] == 0 and ends[-1] == stored == self._parts["indices"].size
-        if not fits or (np.diff(ends) < 0).any():
+        counts = np.diff(ends)  # values of a row: at most one per column
+        if not fits or (counts < 0).any() or (counts > self.shape[1]).any():
             raise TableError(f"{self.path}: {item.name} is damaged: its row pointers do not match its values")
 
     def __getstate__(self):

@@ -32,7 +32,8 @@ _COMMA, _POINT = (re.compile(rf"[+-]?\d+{sign}\d+{EXPONENT}") for sign in (",", 
 # A number that may have thousands separators: no leading zero, and every comma is followed by exactly three digits.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 # A quoted cell. A quote counts only at the beginning of a cell: the one in 5" pipe does not.
-_QUOTED = re.compile(r'(?:^|(?<=[\t;|,])) *"(?:[^"]|"")*"', re.MULTILINE)
+# Nothing is tried twice: a quote that is never closed may have millions of characters after it.
+_QUOTED = re.compile(r'(?:^|(?<=[\t;|,])) *+"[^"]*+(?:""[^"]*+)*+"', re.MULTILINE)
 # Lines used to detect the separator, cells inspected in each of them (a line may have 100,000), and records with commas
 # used to detect the decimal sign.
 _SEPARATOR_LINES, _CELLS, _DECIMAL_RECORDS = 50, 100, 2000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from .errors import TableError
 
@@ -16,7 +17,7 @@ __all__ = ["NO_LIMIT", "check_archive", "too_large"]
 NO_LIMIT = 2**62
 
 
-def too_large(path: Path, what: str, size: float, memory: int) -> TableError:
+def too_large(path: Any, what: str, size: float, memory: int) -> TableError:
     """The error for `what` ("the text") of `size` bytes that exceeds the budget of `memory` bytes."""
     return TableError(
         f"{path}: {what} takes {size / 1e6:,.3g} MB or more, which exceeds the memory budget ({memory / 1e6:,.3g} MB): "

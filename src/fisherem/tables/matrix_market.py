@@ -22,6 +22,8 @@ __all__ = ["read_10x", "read_mtx"]
 
 # A value, a row and a column number of a matrix by coordinates, while it is read.
 _ENTRY_BYTES = 24
+# The name of a row or column, with its places in lists and indices.
+_NAME_BYTES = 128
 # The kind of rows in features.tsv that are genes; others are antibodies, guides and the like.
 _GENES = "Gene Expression"
 
@@ -71,6 +73,13 @@ def _opened(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
+class _Forwards:
+    """A file that can only be read on: scipy's parser goes back after an error, which may end the process."""
+
+    def __init__(self, file: Any):
+        self.read = file.read
+
+
 def _matrix(path: Path, memory: int) -> sparse.csr_matrix:
     """The matrix of a .mtx or .mtx.gz file. Its size is read first, because a small file may declare a large one."""
     from scipy.io import mmread
@@ -86,13 +95,16 @@ def _matrix(path: Path, memory: int) -> sparse.csr_matrix:
             sizes = [int(size) for size in line.split()]
         if head[:2] != ["%%matrixmarket", "matrix"] or len(head) < 5 or len(sizes) not in (2, 3):
             raise TableError(f"{path}: not a Matrix Market file: its first line is {' '.join(head)!r:.60}")
-        needed = _ENTRY_BYTES * sizes[2] + 16 * sizes[0] if len(sizes) == 3 else 16 * sizes[0] * sizes[1]
-        if min(sizes) < 0 or needed > memory:
+        needed = _ENTRY_BYTES * sizes[2] if len(sizes) == 3 else 16 * sizes[0] * sizes[1]
+        needed += _NAME_BYTES * (sizes[0] + sizes[1])
+        if min(sizes) < 0:
+            raise TableError(f"{path}: the file is damaged: its sizes are {' x '.join(map(str, sizes))}")
+        if needed > memory:
             raise too_large(path, f"the matrix ({' x '.join(map(str, sizes))})", needed, memory)
         if head[3] == "complex":
             raise TableError(f"{path}: the matrix must hold numbers; it holds complex numbers")
         with _opened(path) as file:
-            found = mmread(file)
+            found = mmread(_Forwards(file))
     except TableError:
         raise
     except Exception as error:  # scipy's parser raises errors of many types

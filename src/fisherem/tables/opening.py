@@ -21,6 +21,7 @@ from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .identifiers import names_rows
 from .kinds import is_path
+from .limits import too_large
 from .readers import READERS, Sheet, reader_of
 from .sample_sheets import joined
 from .sources import Source
@@ -30,6 +31,9 @@ from .transposing import question_of_genes
 from .weights import weights_of
 
 __all__ = ["Table", "open_table"]
+
+# A name of a column and its places in lists.
+_NAME_BYTES = 80
 
 
 def open_table(
@@ -179,7 +183,7 @@ def _fits(source: Source, memory: int) -> bool:
 def _whole_source(path: Path, source: Source, memory: int) -> Sheet:
     """All rows of a source as a sheet, so that it can be transposed."""
     n, p = source.shape
-    _check_not_empty(path, source.shape)
+    _check_size(path, source, memory)
     names = source.names or [column_name(j) for j in range(p)]
     if 2 * n * p * source.dtype.itemsize > memory:
         raise TableError(
@@ -203,13 +207,20 @@ def _check_not_empty(where: Any, shape: tuple[int, ...]) -> None:
             raise TableError(f"{where}: the table has no {what} (its shape is {shape[0]:,} x {shape[1]:,})")
 
 
+def _check_size(where: Any, source: Source, memory: int) -> None:
+    """Raise an error for a table that is empty, or so wide that the names of its columns exceed the memory budget."""
+    _check_not_empty(where, source.shape)
+    if (size := _NAME_BYTES * source.shape[1]) > memory:
+        raise too_large(where, f"a table of {source.shape[1]:,} columns", size, memory)
+
+
 def _from_source(
     path: Path | None, source: Source, roles: Roles, memory: Any, missing: bool, asks: bool = False
 ) -> Table:
     n, p = source.shape
-    names = source.names or [column_name(j) for j in range(p)]
     where = path or source.path or "the table"
-    _check_not_empty(where, source.shape)
+    _check_size(where, source, parse_memory(memory))
+    names = source.names or [column_name(j) for j in range(p)]
     roles.check(where, names)
     notes = [] if path is None else [f"read from {path.suffix.lower()}"]
     # only columns that may name the rows are read: the first one if it is text, and those that are called so

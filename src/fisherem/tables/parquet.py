@@ -138,17 +138,24 @@ def _reason(error: Exception) -> str:
 
 def _columns(files: list, paths: list[Path]) -> tuple[list[str], dict[str, str]]:
     """The names of the columns and their Arrow types; all files must have the same columns."""
-    schema = files[0].schema_arrow
-    names = _names(schema)
+    schemas = [file.schema_arrow for file in files]  # parsed at every access
+    names = _names(schemas[0])
     check_names(paths[0], names)
-    for file, path in zip(files, paths, strict=True):
-        if _names(file.schema_arrow) != names:
+    kinds = _kinds(schemas[0])
+    for other, path in zip(schemas[1:], paths[1:], strict=True):
+        if _names(other) != names:
             raise TableError(f"{path}: its columns differ from those of {paths[0].name}")
+        here = _kinds(other)
         for name in names:
-            held, first = (kind_of(one.field(name).type) for one in (file.schema_arrow, schema))
+            held, first = kind_of(here[name]), kind_of(kinds[name])
             if held != first:
                 raise TableError(f"{path}: column {name!r} holds {held}, but in {paths[0].name} it holds {first}")
-    return names, {name: str(schema.field(name).type) for name in names}
+    return names, {name: str(kinds[name]) for name in names}
+
+
+def _kinds(schema) -> dict[str, Any]:
+    """The Arrow types of the columns by their names."""
+    return {str(field.name): field.type for field in schema}
 
 
 def _names(schema) -> list[str]:

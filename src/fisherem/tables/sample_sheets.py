@@ -33,9 +33,13 @@ def _read(path: Path, memory: int, as_text: Sequence[str] = ()) -> Sheet:
     """Read a sample sheet: any kind of file that is read whole, or Parquet."""
     reader = reader_of(path)
     if reader.whole is None:
-        assert reader.streamed is not None  # a reader has one of the two
-        source = reader.streamed(path)
-        names = source.names or []
+        source = None if reader.streamed is None else reader.streamed(path)
+        names = [] if source is None else source.names or []
+        if source is None or not names:
+            raise TableError(
+                f"{path}: a sample sheet needs named columns, one of them with the ids of the rows: save it as .csv, "
+                ".xlsx or .parquet"
+            )
         return Sheet(pd.DataFrame({name: source.column(j) for j, name in enumerate(names)}))
     options = {"memory": memory, "as_text": as_text}
     return reader.whole(path, **{name: given for name, given in options.items() if name in reader.options})

@@ -94,6 +94,8 @@ class Store:
         self.folder = None if folder is None else Path(folder)
         self.mark = mark
         if self.folder is not None:
+            if self.folder.exists() and not self.folder.is_dir():
+                raise ValueError(f"checkpoint must be a folder for the finished fits; {self.folder} is a file")
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def _path(self, key: str) -> Path:
