@@ -122,7 +122,7 @@ def test_pixels_and_masks_that_cannot_be_used(tmp_path, plain):
     write_envi(tmp_path / "a.hdr", plain[0])
     np.save(tmp_path / "mask.npy", np.ones((3, 3), bool))
     out = run(tmp_path / "a.hdr", "-k", 2, "--mask", tmp_path / "mask.npy", "-o", tmp_path / "out", code=2)
-    assert "the mask must have the cube's rows x columns (12, 9); got (3, 3)" in out
+    assert "mask.npy, the mask, must have the cube's rows x columns (12, 9); got (3, 3)" in out
     assert "there is no file" in run(tmp_path / "a.hdr", "-k", 2, "--mask", tmp_path / "no.npy", code=2)
     (tmp_path / "text.npy").write_text("hello")
     for damaged in (("a.hdr", "--mask", tmp_path / "text.npy"), ("text.npy",)):
