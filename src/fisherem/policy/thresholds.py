@@ -15,7 +15,7 @@ class NumberOfGroups:
     """What the decision about the number of groups compares with.
 
     The values were chosen on the draws of `benchmarks/how_many.py --first 0`, revised after those of `--first 100000`
-    and `--first 300000`, and checked on those of `--first 500000`. Their tests stand in
+    and `--first 300000`, and checked on those of `--first 700000` (400 draws). Their tests stand in
     `tests/search/how_many/test_verdict.py`.
     """
 
