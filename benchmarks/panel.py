@@ -124,7 +124,7 @@ def measured(make: Callable, method: str, seed: int, standardise: bool) -> dict:
 
 
 def collected(folder: Path, seeds: tuple[int, ...], methods: tuple[str, ...], standardise: bool) -> pd.DataFrame:
-    """A row per table, method and seed; what is there is not run again. Other methods have rows where there are records."""
+    """A row per table, method and seed; what is there is not run again; other methods have what there is."""
     records, rows = Records(folder), []
     for part, tables in parts().items():
         for name, make in tables.items():

@@ -168,7 +168,7 @@ def test_other_methods_of_the_model(fitted):
     assert model.transform(frame).shape == (240, model.loadings_.shape[1])
     assert model.score_samples(frame).sum() == pytest.approx(model.log_likelihood_)
     assert model.bic(frame) == pytest.approx(model.bic_)
-    assert model.criterion("c", frame) == pytest.approx(model.c_)
+    assert model.criterion("gain", frame) == pytest.approx(model.gain_)
     why = model.contributions(frame)
     assert why.names == model.encoding_.column_names
     np.testing.assert_array_equal(why.groups, model.labels_)
