@@ -57,9 +57,8 @@ def _labels(done: Finished, path: Path) -> None:
 
 @WRITERS.add("variables.csv")
 def _variables(done: Finished, path: Path) -> None:
-    if hasattr(done.model, "encoding_"):  # a row per column of numbers
-        inner = in_numbers(done.model)[0]
-        write_csv(variables_table(inner, inner.feature_names_in_), path)
+    if hasattr(done.model, "encoding_"):
+        write_csv(variables_table(done.model, ()), path)
         return
     names = done.X.columns if hasattr(done.X, "columns") else done.X.names
     write_csv(done.table.described(_with_frequencies(variables_table(done.model, names), done, "selected")), path)

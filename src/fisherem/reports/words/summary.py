@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..._utils.wording import count
-from ...estimators.mixed import variable_sizes
+from ...estimators.mixed import in_numbers, variable_sizes
 from ...estimators.naming import names_of_groups
 from ...estimators.outlying import tells_outliers
 from ...policy.roles import ROLES
@@ -70,8 +70,12 @@ def outside_words(n_outside: int, n: int) -> str:
 def variables_table(model, names) -> pd.DataFrame:
     """A row per variable: its name, its loading on each axis, whether it is selected, and its mean in each group.
 
-    The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>; of groups with names, mean <name>.
+    The columns are name, loading1 ... loading<d>, selected, mean1 ... mean<K>; of groups with names, mean <name>. Of a
+    table with categories, a row is a column of its encoding.
     """
+    if hasattr(model, "encoding_"):
+        model, _ = in_numbers(model)
+        names = model.feature_names_in_
     loadings = {f"loading{j + 1}": model.loadings_[:, j] for j in range(model.loadings_.shape[1])}
     known = getattr(model, "group_names_", None)
     called = range(1, len(model.group_means_) + 1) if known is None else [f" {name}" for name in known]
