@@ -40,6 +40,7 @@ FLOW = [
     "reports.images",
     "reports.writers",
     "explaining",  # groups that something else made
+    "anndata",  # objects of scanpy: groups and genes written into them
     "images",
     "datasets",
     "experiments",

@@ -45,6 +45,7 @@ __all__ = [
     "SparseKMeans",
     "Stability",
     "Subclusters",
+    "anndata",
     "compare",
     "datasets",
     "explain",
@@ -58,7 +59,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from . import datasets, images
+    from . import anndata, datasets, images
     from .estimators import BayesianFisherEM, FactorMixture, FisherEM, SparseFisherEM
     from .explaining import Explanation, explain
     from .persistence import load, save
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str):
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
-    if name in ("datasets", "images"):
+    if name in ("anndata", "datasets", "images"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

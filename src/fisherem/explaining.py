@@ -18,6 +18,7 @@ from .core.engine.loop import Fit, Stop, StopKind, run
 from .core.engine.multistart import NUMERICAL_ERRORS
 from .core.missing.iteration import exact
 from .estimators import SparseFisherEM
+from .estimators.covariates import attach, check_combination, given_groups, read_covariates
 from .estimators.describing import Summary, summary_lines
 from .estimators.fitting import Fitted, adopt, specification
 from .estimators.marking import check_certainty, placed_markers, roles_of
@@ -29,6 +30,7 @@ from .policy.forward_backward import select
 from .policy.missing import prepared_rows
 from .policy.model import Chosen
 from .policy.roles import ROLES, roles_table
+from .tables.anndata_object import of_cells
 from .tables.checking import check_rows, check_table, check_weights
 from .tables.parameters import named_errors
 from .tables.rows_by_group import table_rows
@@ -88,16 +90,16 @@ class Explanation:
         """bool n: the rows that the selected variables would place in another group than the one they were given in."""
         return (self.labels >= 0) & (self.placed != self.labels)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X, covariates=None) -> np.ndarray:
         """The label of the most probable group of each row, from the selected variables, as it was given."""
-        return self.values[np.asarray(self.model.predict(X))]
+        return self.values[np.asarray(self.model.predict(X, covariates=covariates))]
 
-    def markers(self, X, *, stability=None, significance=None) -> pd.DataFrame:
+    def markers(self, X, *, stability=None, significance=None, covariates=None) -> pd.DataFrame:
         """What marks each given group: see `SparseFisherEM.markers`; X are the rows that were explained.
 
         The column group holds the labels as they were given.
         """
-        model, X = in_numbers(self.model, X)  # of a category, every level is a variable here
+        model, X = in_numbers(*self._less_covariates(X, covariates))  # of a category, every level is a variable here
         rows = table_rows(model, X)
         names, stability = variable_names(model, rows.shape[1]), of_columns(stability, self.model)
         self._check_rows(rows.shape[0])
@@ -109,25 +111,30 @@ class Explanation:
         found["group"] = self.values[k]
         return found
 
-    def contributions(self, X):
+    def _less_covariates(self, X, covariates) -> tuple[SparseFisherEM, Any]:
+        """(the model of rows less the effects of their covariates, these rows); as they are without covariates."""
+        self.model._need(covariates)
+        return (self.model, X) if covariates is None else self.model.adjusted(X, covariates)
+
+    def contributions(self, X, covariates=None):
         """Why each row is, or is not, in its given group: see `SparseFisherEM.contributions`.
 
         Rows that were left out are in the group where the selected variables place them.
         """
         self._check_rows(_n_rows(X))
-        return self.model.contributions(X, np.where(self.labels < 0, self.placed, self.labels))
+        return self.model.contributions(X, np.where(self.labels < 0, self.placed, self.labels), covariates)
 
     def _check_rows(self, n: int | None) -> None:
         if n is not None and n != len(self.labels):
             raise ValueError(f"X must be the {len(self.labels):,} rows that were explained; got {n:,}")
 
-    def table(self, X, ids=None) -> pd.DataFrame:
+    def table(self, X, ids=None, covariates=None) -> pd.DataFrame:
         """A row per row of X: id, group, placed, posterior and tail_probability; X are the rows that were explained.
 
         group is the label as it was given (empty for a row that was left out), placed where the selected variables
         would place the row, posterior the probability of that group, and tail_probability that of `outlyingness`.
         """
-        posteriors = np.asarray(self.model.predict_proba(X))
+        posteriors = np.asarray(self.model.predict_proba(X, covariates))
         self._check_rows(len(posteriors))
         given = np.array([*self.values, None], object)[self.labels]
         return pd.DataFrame({
@@ -135,7 +142,7 @@ class Explanation:
             "group": given,
             "placed": self.values[posteriors.argmax(axis=1)],
             "posterior": posteriors.max(axis=1),
-            "tail_probability": np.asarray(self.model.outlyingness(X)),
+            "tail_probability": np.asarray(self.model.outlyingness(X, covariates)),
         })  # fmt: skip
 
     def summary(self) -> Summary:
@@ -161,7 +168,7 @@ class Explanation:
         moved, n = int(self.placed_elsewhere.sum()), int((self.labels >= 0).sum())
         return f"{moved:,} of {count(n, 'row')} ({moved / n:.1%}) in another group" if moved else "no row elsewhere"
 
-    def plot(self, X=None, *, axes=(0, 1), ax=None, palette=None):
+    def plot(self, X=None, *, axes=(0, 1), ax=None, palette=None, covariates=None):
         """Draw the given groups in the plane of two `axes` (from 0), with the rows X that were explained.
 
         Returns the `ProjectionDisplay`, with the matplotlib axes in `ax_`.
@@ -171,22 +178,24 @@ class Explanation:
         if X is not None:
             self._check_rows(_n_rows(X))
             labels = self.labels
-        return display.from_estimator(self.model, X, axes=axes, labels=labels).plot(ax, palette=palette)
+        model, X = (self.model, X) if X is None else self._less_covariates(X, covariates)
+        return display.from_estimator(model, X, axes=axes, labels=labels).plot(ax, palette=palette)
 
     def report(
         self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None,
-        palette=None,
+        palette=None, covariates=None,
     ) -> Path:  # fmt: skip
         """Write the page about these groups, as they were given: a plot, the variables, what marks each group.
 
-        The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows)
-        `significance` and `palette` are as in `fisherem.report`.
+        The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows),
+        `significance`, `palette` and `covariates` are as in `fisherem.report`.
         """
         from .reports.page.table import page_of
 
         notes = [notes] if isinstance(notes, str) else list(notes)
+        model, X = self._less_covariates(X, covariates)
         return page_of(
-            self.model, X, path, ids=ids, given=self.labels, title=title or "The variables that make these groups",
+            model, X, path, ids=ids, given=self.labels, title=title or "The variables that make these groups",
             notes=["the groups were given; the page shows which variables make them", *notes],
             group_names=group_names, significance=significance, annotate=annotate, palette=palette,
         )  # fmt: skip
@@ -198,21 +207,25 @@ def _n_rows(X) -> int | None:
     return len(X) if shape is None and isinstance(X, (list, tuple)) else None if shape is None else int(shape[0])
 
 
-def explain(X, labels, sample_weight=None, feature_names=None, categories=None) -> Explanation:
+def explain(X, labels, sample_weight=None, feature_names=None, categories=None, covariates=None) -> Explanation:
     """Find the variables that separate given groups: of k-means, HDBSCAN, a cell atlas, or any other partition.
 
     Parameters
     ----------
     X : array, frame, path or dask collection of n rows
         The table. The value does not depend on the scale of the columns, or on any other invertible linear map.
-    labels : sequence of n
-        The group of each row: numbers or words. Rows with -1, None or NaN are left out.
+    labels : sequence of n, or str
+        The group of each row: numbers or words. Rows with -1, None or NaN are left out. For an AnnData object, the name
+        of a column of obs, such as "leiden".
     sample_weight : array of n, optional
         A weight of 2 is equivalent to repeating the row.
     feature_names : sequence of p, optional
         Names for the columns of a table that has none, such as a scipy.sparse matrix.
     categories : list of column names or numbers, optional
         Columns of numbers that are categories: see `SparseFisherEM`.
+    covariates : array, series or frame of n rows, optional
+        Numbers or categories, such as a batch, whose effects within the groups are taken out of the rows first: the
+        regression of the rows on groups and covariates together. Not for tables with categories.
 
     Returns
     -------
@@ -230,8 +243,10 @@ def explain(X, labels, sample_weight=None, feature_names=None, categories=None) 
     >>> list(found.markers(X).columns[:4])
     ['group', 'variable', 'direction', 'effect']
     """
+    labels, covariates = of_cells(X, labels, "labels"), of_cells(X, covariates)
     model = SparseFisherEM(categories=categories)
     table = check_table(model, X, reset=True, elsewhere=True, feature_names=feature_names)
+    check_combination(model, covariates)
     n = len(table)
     codes, values = _codes(labels, n)
     classes = [str(value) for value in values]
@@ -244,13 +259,18 @@ def explain(X, labels, sample_weight=None, feature_names=None, categories=None) 
     model.set_params(
         n_clusters=K, init=np.where(left_out, 0, codes), model=_MODEL, max_iter=1, variance_floor=_NO_FLOOR
     )
+    start, beside = np.where(left_out, 0, codes), None
+    if covariates is not None:
+        beside = read_covariates(covariates, table, weights, K)
+        table, effects = given_groups(table, weights, beside, start, K)
     problem = replace(exact(prepared_rows(table, weights, n_jobs=model.n_jobs)), blocks=blocks_of(model))
     with problem.rows.closed_on_error():
-        start = np.where(left_out, 0, codes)
         partition = Partition.of_labels(problem, start, K)
         support, rank = _selected(partition)
         given = Chosen(_given(problem, model, start, support, rank), [], MODELS[_MODEL], [])
         adopt(model, Fitted(problem, given))
+        if beside is not None:
+            attach(model, beside, effects, problem, model.scales_)
     agreement = float(np.mean(model.labels_[~left_out] == codes[~left_out]))
     value = judge(partition, support).value
     model.name_groups(_display_names(values))

@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM
+from fisherem.core.data.joint_regression import JointRegression
 from fisherem.core.data.problem import prepare
 from fisherem.datasets import mars_like
 from fisherem.estimators.outlying import outside
@@ -23,6 +24,7 @@ from fisherem.images.scene_model import _check_unit
 from fisherem.model.dlm import MODELS
 from fisherem.policy import default_fit, noise, variables
 from fisherem.policy.columns import spiked
+from fisherem.policy.covariates import confounded, decides_anew, distance_moved, is_settled
 from fisherem.policy.criterion import Partition
 from fisherem.policy.decisions import Decision
 from fisherem.policy.forward_backward import Selector
@@ -300,6 +302,51 @@ def test_neighbours_must_help_by_three_standard_errors(monkeypatch):
 
     assert chosen(8) == 0  # the mean is 2.86 standard errors above 0
     assert chosen(10) == spatial_strength.STRENGTHS[-1]  # 3.2
+
+
+@holds("covariate_levels")
+def test_whole_numbers_of_few_values_are_levels():
+    def width(values):
+        return len(covariate_effects_of(np.tile(np.arange(values), 10)))
+
+    few = THRESHOLDS.covariate_levels
+    assert width(few) == few - 1
+    assert width(few + 1) == 1
+
+
+def covariate_effects_of(covariate):
+    rows = np.random.default_rng(0).normal(size=(len(covariate), 2))
+    return FisherEM(1).fit(rows, covariates=covariate).covariate_effects_
+
+
+@holds("covariate_settled")
+def test_effects_are_settled_below_a_share_of_their_standard_errors():
+    total = np.diag([50.0, 200.0])  # Z'Z of 100 rows
+    found = JointRegression(np.zeros((2, 3)), total, total, np.zeros((2, 3)))
+    error = np.array([[1.0, 2.0, 0.5], [0, 0, 0]]) / np.sqrt(50)  # standard errors of the first covariate
+    variances = np.array([1.0, 4.0, 0.25])
+    assert distance_moved(0.3 * error, found, variances, 100.0) == pytest.approx(0.3)
+    assert is_settled(0.049)
+    assert not is_settled(0.051)
+
+
+@holds("covariate_anew")
+def test_decisions_are_made_anew_where_effects_move_far():
+    assert decides_anew(0.51)
+    assert not decides_anew(0.49)
+
+
+@holds("covariate_within")
+def test_covariates_and_groups_are_told_apart_up_to_a_share():
+    def judged(share):
+        total = np.array([[2.0, 1.0], [1.0, 3.0]])
+        half = np.linalg.cholesky(total)
+        return confounded(
+            JointRegression(np.zeros((2, 1)), half @ np.diag([share, 1.0]) @ half.T, total, np.zeros((2, 1)))
+        )
+
+    assert judged(THRESHOLDS.covariate_within * 0.99)
+    assert not judged(THRESHOLDS.covariate_within * 1.01)
 
 
 @holds("layout_rougher")

@@ -93,6 +93,8 @@ def compare(source, clusters, methods, time_limit, scale, memory, output):
     quiet_warnings()
     if output is not None:
         check_file(output)
+    if source.covariate:
+        raise InputError("--covariate is for fit, search and explain: the other methods know no covariates")
     names = method_names(methods)
     table = open_data(source, memory, weighted=False, mixed=False)
     if not isinstance(table.X, pd.DataFrame):

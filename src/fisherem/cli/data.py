@@ -11,7 +11,7 @@ import click
 
 from .options import Source
 
-__all__ = ["estimator_scale", "open_data", "open_for", "scaled"]
+__all__ = ["estimator_scale", "less_covariates", "open_data", "open_for", "scaled"]
 
 
 def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True, mixed: bool = True):
@@ -55,8 +55,8 @@ def scaled(table, scale: bool | None, transformation: str = "none") -> tuple[Any
     """(the rows to fit, the fitted StandardScaler or None); a note records what was done."""
     from ..tables.sparse_table import SparseTable
 
-    if scale is None:  # left to the estimator
-        return table.X, None
+    if scale is None or (scale and table.covariates is not None):  # left to the estimator
+        return table.X, None  # columns are scaled by what their covariates leave of them
     if not scale:
         table.notes.append("columns were used unchanged (--scale standardises them)")
         return table.X, None
@@ -119,12 +119,21 @@ def _check_scales(scaler, varies) -> None:
         )
 
 
+def less_covariates(fitted, table, X) -> tuple[Any, Any, Any]:
+    """(estimator or search, the estimator, rows) less what the covariates of the table explain; as they are without."""
+    if table.covariates is not None:
+        fitted, X = fitted.adjusted(X, table.covariates)
+    return fitted, getattr(fitted, "best_estimator_", fitted), X
+
+
 def open_for(model, source: Source, memory, *, from_selected: bool = False):
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
     `from_selected` the selected columns are enough, where the groups depend on them alone.
     """
+    from .._utils.wording import listed
+    from ..estimators.adjusting import covariate_names_of
     from ..estimators.pipelines import last_step, needed_names, on_its_rows, on_selected, steps_in_words
     from ..tables.opening import open_table
 
@@ -137,12 +146,15 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
             f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give a FisherEM, "
             "a SparseFisherEM or a mixture"
         )
-    names = getattr(model, "feature_names_in_", None)
+    names, beside = getattr(model, "feature_names_in_", None), covariate_names_of(last)
+    if source.covariate and set(source.covariate) != set(beside):
+        known = f"with {listed(beside)}" if beside else "without covariates"
+        raise ValueError(f"--covariate: the model was fitted {known}; leave the option out, the model knows its own")
     encoding = getattr(last, "encoding_", None)
-    reading = source.reading
+    reading = source.reading | {"covariates": beside}
     if encoding is not None:  # what was a category of the fit is one here
-        known = {name for name, levels in zip(encoding.names, encoding.levels, strict=True) if levels is not None}
-        reading |= {"categories": tuple(known), "mixed": True}
+        levels = zip(encoding.names, encoding.levels, strict=True)
+        reading |= {"categories": tuple({name for name, known in levels if known is not None}), "mixed": True}
     table = open_table(source.data, only=names, memory=memory, **reading).named()
     only_selected = from_selected and needed_names(model, table.names) is not None
     if only_selected:
@@ -158,4 +170,7 @@ def open_for(model, source: Source, memory, *, from_selected: bool = False):
     estimator, rows = on_its_rows(model, X)
     if only_selected and encoding is not None:
         estimator = on_selected(estimator)
+    if table.covariates is not None:
+        table.notes.append(f"values are those less what {listed(beside)} explains")
+    estimator, _, rows = less_covariates(estimator, table, rows)
     return table, rows, estimator

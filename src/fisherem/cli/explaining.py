@@ -45,15 +45,17 @@ def explain(source, memory, output, force, as_json, quiet):
     files = ("labels.csv", "variables.csv", "roles.csv", "markers.csv", "model.skops", "report.html")
     check_results(output, files, force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)
-    found = run(table.X, table.labels, table.weights)
+    found = run(table.X, table.labels, table.weights, covariates=table.covariates)
     with output_folder(output) as new:
-        write_csv(table.annotated(found.table(table.X, table.ids)), new / "labels.csv")
+        write_csv(table.annotated(found.table(table.X, table.ids, table.covariates)), new / "labels.csv")
         write_csv(table.described(variables_table(found.model, table.names)), new / "variables.csv")
         write_csv(found.roles, new / "roles.csv")
-        write_csv(found.markers(table.X), new / "markers.csv")
+        write_csv(found.markers(table.X, covariates=table.covariates), new / "markers.csv")
         save(found.model, new / "model.skops")
         shown = table.annotation[list(source.annotate)] if source.annotate else None
-        found.report(table.X, new / "report.html", ids=table.ids, notes=table.notes, annotate=shown)
+        found.report(
+            table.X, new / "report.html", ids=table.ids, notes=table.notes, annotate=shown, covariates=table.covariates
+        )
     record_run(output)
     _show(found, output, as_json, quiet)
 

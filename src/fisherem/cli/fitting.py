@@ -8,7 +8,7 @@ import click
 
 from .choices import GROUPS, SHARE, Model, NameList, Parsed, Registered, TableCommand, names_at
 from .common import CLUSTER_RANGE, InputError, cluster_range, friendly, quiet_warnings
-from .data import estimator_scale, open_data, scaled
+from .data import estimator_scale, less_covariates, open_data, scaled
 from .folders import check_results
 from .options import DENSE, fit_options, group_names_option, noise_option, table_options, transformation_option
 from .results import finish
@@ -79,11 +79,14 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
         found = _number_chosen(estimator, table, X, jobs, quiet, as_json)
         best = found.best_estimator_
     else:
-        found = best = estimator.set_params(n_clusters=clusters).fit(X, sample_weight=table.weights)
+        found = estimator.set_params(n_clusters=clusters)
+        found = best = found.fit(X, sample_weight=table.weights, covariates=table.covariates)
         best.name_groups(group_names)
     interrupted = found is not best and found.interrupted_
+    saved = best
+    found, best, X = less_covariates(found, table, X)
     sure = _stability(best, table, X, None if interrupted else n_refits, seed, jobs, quiet or as_json)
-    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate, saved)
 
 
 def _check_names(names: list[str] | None, clusters) -> None:
@@ -106,7 +109,7 @@ def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: 
     if not quiet:
         click.echo(f"note: {said}", err=True)
     return ModelSearch(estimator, n_jobs=jobs, progress=False if quiet or as_json else "auto").fit(
-        X, sample_weight=table.weights
+        X, sample_weight=table.weights, covariates=table.covariates
     )
 
 
@@ -144,7 +147,8 @@ def search(source, clusters, models, criterion, joint, checkpoint, transformatio
                    scale=estimator_scale(scale, scaler)),
         n_clusters=clusters, models=models, criterion=criterion, joint=joint, n_jobs=jobs,
         checkpoint=checkpoint, progress=False if quiet or as_json else "auto",
-    ).fit(X, sample_weight=table.weights)  # fmt: skip
-    best = found.best_estimator_
+    ).fit(X, sample_weight=table.weights, covariates=table.covariates)  # fmt: skip
+    saved = found.best_estimator_
+    found, best, X = less_covariates(found, table, X)
     sure = _stability(best, table, X, None if found.interrupted_ else n_refits, seed, jobs, quiet or as_json)
-    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate)
+    finish(output, found, best, table, X, scaler, as_json, quiet, sure, source.annotate, saved)

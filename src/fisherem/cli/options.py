@@ -83,6 +83,7 @@ class Source:
     weight_column: str | None = None
     annotate: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    covariate: tuple[str, ...] = ()
 
     @property
     def reading(self) -> dict:
@@ -92,6 +93,7 @@ class Source:
             "transpose": self.transpose, "find_ids": True, "missing": self.missing != "refuse",
             "duplicates": self.duplicates, "sheet": self.sheet, "samples": self.samples,
             "weight_column": self.weight_column, "annotate": self.annotate, "categories": self.categories,
+            "covariates": self.covariate,
         }  # fmt: skip
 
 
@@ -127,7 +129,7 @@ _table_options = _all_of((
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number; the first by default."),
     click.option("--samples", metavar="FILE", type=click.Path(path_type=Path),
                  help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
-                 "and may be the --label-column and the --weight-column."),
+                 "and may be the --label-column, the --weight-column and a --covariate."),
     click.option("--categories", metavar="NAME", multiple=True,
                  help="Column of numbers that are categories, such as codes (may be repeated); columns of text are "
                  "recognised."),
@@ -135,6 +137,9 @@ _table_options = _all_of((
     click.option("--annotate", metavar="NAME", multiple=True,
                  help="Column that describes the rows: not fitted, but shown above the heat map and kept with the "
                  "groups (may be repeated)."),
+    click.option("--covariate", metavar="NAME", multiple=True,
+                 help="Column of the file or of --samples whose effect, such as that of a batch, is estimated with the "
+                 "groups and taken out; it is no variable (may be repeated)."),
 ))  # fmt: skip
 group_names_option = click.option(
     "--group-names", metavar="NAMES", default=None, type=Parsed("NAMES", names_list, "names separated by commas"),

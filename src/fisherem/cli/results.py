@@ -20,15 +20,18 @@ _MOST_SHAKY = 8
 
 
 def finish(
-    folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None, annotate=()
+    folder: Path, fitted, model, table, X, scaler, as_json: bool, quiet: bool, stability=None, annotate=(), saved=None
 ) -> None:
-    """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit."""
+    """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit.
+
+    With covariates, X are the rows less their effects and `saved` is the model that goes into the model file.
+    """
     from ..estimators.outlying import outside
     from ..reports.content.stability import stability_record
     from ..reports.words.summary import summary
     from ..reports.writers import write_all
 
-    write_all(folder, fitted, model, table, X, scaler, stability, annotate)
+    write_all(folder, fitted, model, table, X, scaler, stability, annotate, saved=saved)
     record_run(folder)
     result = summary(model, table.names, folder, scores_of(table.labels, model), scaler is not None)
     result |= {} if fitted is model else verdict_record(fitted)
@@ -165,6 +168,7 @@ def _lines(result: dict) -> list[tuple[str, str]]:
         *([("", result["model_choice"])] if result["model_choice"] else []),
         ("noise", result["noise_choice"]),
         *([("scaling", result["scale_choice"])] if result["scale_choice"] else []),
+        *([("covariates", result["covariates"])] if result["covariates"] else []),
         ("variables", f"{len(result['variables'])} of {result['n_variables']}: {variables}"),
         *([("roles", _roles(result["roles"]))] if result["roles"] else []),
         ("criteria", "  ".join(criteria)),

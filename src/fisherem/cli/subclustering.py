@@ -63,9 +63,10 @@ def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, 
     inside.notes.append(
         f"the page shows the {int(found.inside.sum()):,} of {len(everything):,} rows in {_name_of(found)}"
     )
+    saved = None if table.covariates is None else found.model._with_covariates_of(model)
     write_all(
-        output, found.fitted, found.model, inside, found.rows(X), annotate=source.annotate, title=title
-    )  # fmt: skip
+        output, found.fitted, found.model, inside, found.rows(X), annotate=source.annotate, title=title, saved=saved
+    )
     with atomic_file(output / _ALL_ROWS) as file:
         write_csv(table.annotated(everything), file)
     record_run(output)

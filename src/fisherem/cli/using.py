@@ -199,8 +199,10 @@ def significance(model_file, source, memory, output, draws, pairs, seed, jobs, c
     if checkpoint is not None:
         _check_checkpoint(checkpoint, output)
     model = load(model_file)
-    table, _, _ = open_for(model, source, memory)
+    table, rows, estimator = open_for(model, source, memory)
     X = table.X if hasattr(model, "feature_names_in_") else table.X.to_numpy()
+    if table.covariates is not None:
+        model, X = estimator, rows
     found = _resumable(
         run, model, X, draws, pairs=pairs, random_state=seed, n_jobs=jobs, checkpoint=checkpoint,
         progress=False if quiet or as_json else "auto",

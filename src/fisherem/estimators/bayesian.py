@@ -212,11 +212,11 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         density = BayesParameters.with_posteriors(plain.density, self.latent_spreads_, prior, np.inf)
         return BayesSolution(plain.axes, plain.means, density, overall=plain.overall)
 
-    def criterion(self, name, X, sample_weight=None):
+    def criterion(self, name, X, sample_weight=None, covariates=None):
         """The criterion of that name on X, computed from the bound; larger is better."""
         entry = CRITERIA.find(name)
         if entry.of_partition is not None:
-            return super().criterion(name, X, sample_weight)
+            return super().criterion(name, X, sample_weight, covariates)
         check_is_fitted(self)
-        n, sums = self._sums(X, sample_weight)
+        n, sums = self._sums(X, sample_weight, covariates)
         return entry(sums.log_likelihood - self.divergence_, self.n_parameters_, n, sums.entropy)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import count
 from ..core.data.precisions import Precisions
+from ..tables.anndata_object import of_cells
 from ..tables.checking import check_number, check_table
 from ..tables.encoding import Encoding
 from .mixed import in_numbers
@@ -114,7 +115,7 @@ def _checked_groups(groups, n: int, K: int) -> np.ndarray:
 class ExplainsRows:
     """Mixin of `FittedMixture`: `contributions`."""
 
-    def contributions(self, X, groups=None) -> Contributions:
+    def contributions(self, X, groups=None, covariates=None) -> Contributions:
         """Why each row is in its group: the log-odds against the runner-up as a sum over the variables.
 
         X is an array or a frame without missing cells (n x p). The sum is exact. Where the covariances of the groups
@@ -123,19 +124,19 @@ class ExplainsRows:
         for `predict`, they are enough here.
 
         `groups` (n, from 0) are other groups to explain than those of `predict`: each is compared with the most
-        probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and
-        it has no change.
-        for `predict`, they are enough here. Of a table with categories, the variables are the columns of its encoding,
-        and only numbers are changed.
+        probable one of the others. For a row that `predict` puts elsewhere the log-odds are negative, and it has no
+        change. Of a table with categories, the variables are the columns of its encoding, and only numbers are changed.
         """
         check_is_fitted(self)
+        self._need(covariates)  # type: ignore[attr-defined]
+        covariates = of_cells(X, covariates)
         inner, X = in_numbers(self, X)
         model, X = inner._for_columns(X)
         if hasattr(self, "encoding_"):
             model = _changing_numbers(model, self.encoding_)
         if len(model.weights_) == 1:
             raise ValueError("the model has one group only: there is no other group to compare a row with")
-        table = np.asarray(check_table(model, X, reset=False), float)
+        model, table = model._beside(np.asarray(check_table(model, X, reset=False), float), covariates)
         if len(gaps := np.flatnonzero(np.isnan(table).any(axis=1))):
             raise ValueError(
                 f"contributions need complete rows; {count(len(gaps), 'row')} of X with missing cells, first row "

@@ -24,7 +24,7 @@ from .mixed import shares_of, variable_names_of, variable_sizes
 from .naming import names_of_groups
 
 __all__ = [
-    "Described", "Summary", "summary_lines", "warn_of_constant_columns", "warn_of_empty_groups",
+    "Described", "Summary", "covariate_words", "summary_lines", "warn_of_constant_columns", "warn_of_empty_groups",
     "warn_unless_converged", "warnings_of",
 ]  # fmt: skip
 
@@ -79,6 +79,8 @@ def summary_lines(model: Any) -> list[tuple[str, str]]:
         by = "numbers divided by their standard deviations, categories by the square roots of their shares"
         done = by if hasattr(model, "encoding_") else "columns divided by their standard deviations"
         lines.append(("scaling", done))
+    if getattr(model, "covariate_share_", None) is not None:
+        lines.append(("covariates", covariate_words(model, _MOST_LISTED)))
     if model.converged_:
         lines.append(("iterations", f"{model.n_iter_}, converged"))
     return lines
@@ -98,6 +100,22 @@ def _categories(model: Any) -> list[tuple[str, str]]:
     if not found:
         return []
     return [("categories", f"{listed(found, _MOST_CATEGORIES, quoted=False)} (commonest in each group)")]
+
+
+def covariate_words(model: Any, most: int) -> str:
+    """How much the covariates of a fit explain of all variables together, and of those of which it is most."""
+    texts = []
+    for one in model.covariate_share_.itertuples():
+        if len(model.covariate_share_) > 1 and one.Index == len(model.covariate_share_) - 1:
+            break  # all of them together
+        parts = model.covariate_shares_[["variable", one.covariate]].sort_values(
+            one.covariate, ascending=False, kind="stable"
+        )
+        top = [f"{name} {share:.0%}" for name, share in parts.head(3).to_numpy() if share > 0]
+        texts.append(
+            f"{one.covariate} explains {one.share:.1%} of the variance" + (f" (most: {', '.join(top)})" if top else "")
+        )
+    return listed(texts, most, quoted=False)
 
 
 def _model(model: Any) -> str:
@@ -126,6 +144,8 @@ def warnings_of(model: Any) -> list[str]:
     found = []
     if unscaled := getattr(model, "scale_warning_", ""):
         found.append(unscaled)
+    if confounded := getattr(model, "covariate_warning_", ""):
+        found.append(confounded)
     if not model.converged_:
         found.append(f"not converged after {count(int(model.n_iter_), 'iteration')} ({model.stop_reason_})")
     sizes = np.bincount(model.labels_, minlength=len(model.weights_))
@@ -197,7 +217,7 @@ class Described:
         title = f"{type(self).__name__}: {count(len(model.weights_), 'group')} of {count(n, 'row')}, made by {made}"
         return Summary(title, summary_lines(model), warnings_of(model))
 
-    def plot(self, X=None, *, axes=(0, 1), ax=None, group_names=None, palette=None):
+    def plot(self, X=None, *, axes=(0, 1), ax=None, group_names=None, palette=None, covariates=None):
         """Draw the groups in the plane of two `axes` (from 0), with the rows X (n x p) if they are given.
 
         `group_names` (K) and `palette` (a list of colours, or the name of a matplotlib colormap) are as in
@@ -205,4 +225,5 @@ class Described:
         """
         # `plots` imports this package, and matplotlib is needed for plots only
         display = import_module("fisherem.plots").ProjectionDisplay
-        return display.from_estimator(self, X, axes=axes).plot(ax, group_names=group_names, palette=palette)
+        model, X = (self, X) if covariates is None else self.adjusted(X, covariates)  # type: ignore[attr-defined]
+        return display.from_estimator(model, X, axes=axes).plot(ax, group_names=group_names, palette=palette)

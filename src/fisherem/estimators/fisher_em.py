@@ -14,10 +14,12 @@ from ..core.engine.loop import STOPPING, Settings
 from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
+from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.counts import LOG_COUNTS
 from ..tables.file_table import DEFAULT_MEMORY
 from ..tables.precision import in_precision_of
+from .covariates import check_combination, fit_and_attach, forget_covariates
 from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
 from .mixed import counted
@@ -139,6 +141,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         The means of the groups' rows in all variables.
     centre_ : ndarray of shape (p,)
         The mean of all rows.
+    covariates_, covariate_effects_ : DataFrame, ndarray of shape (q, p)
+        With covariates only: how they are coded as q columns, and the effects of these on the variables. All means are
+        those of average covariates.
+    covariate_share_, covariate_shares_ : DataFrame
+        The share of the variance that each covariate explains beside the groups: of all variables, and of each.
     row_centre_, row_means_ : ndarray of shape (p,), (K, p)
         `centre_`, and the means less it, of the rows as they were fitted (scaled and transformed).
     distance_moments_ : ndarray of shape (2, K)
@@ -288,21 +295,29 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None, sample_weight=None, feature_names=None):
+    def fit(self, X, y=None, sample_weight=None, feature_names=None, covariates=None):
         """Fit to the rows of X. `y` is ignored. A weight of 2 is equivalent to repeating the row.
 
         X is an array or a frame (pandas, polars, Arrow), a scipy.sparse matrix, a memory map, a Zarr array, the path of
         a .npy, Zarr or Parquet file, or a dask array or data frame. `feature_names` are names for columns that have
         none, such as those of a sparse matrix. Rows in memory may have missing values (NaN, pd.NA, masked or empty
         cells): the fit uses the observed cells, and `impute` fills in the others.
+
+        `covariates` (an array, series or frame of n rows) are numbers or categories, such as a batch or a size, whose
+        effects are estimated with the groups: x = m_k + B'z + noise.
         """
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
+        check_combination(self, covariates, self.transformation)
         table = counted(self, table, self.transformation)
-        fitted = fit_rows(self, table, weights)
-        with fitted.problem.rows.closed_on_error():
-            adopt(self, fitted)
+        forget_covariates(self)
+        if covariates is None:
+            fitted = fit_rows(self, table, weights)
+            with fitted.problem.rows.closed_on_error():
+                adopt(self, fitted)
+        else:
+            fitted = fit_and_attach(self, table, weights, of_cells(X, covariates))
         # rows that were completed or read from a file have become doubles
         for name in ("means_", "group_means_"):
             setattr(self, name, in_precision_of(table, getattr(self, name)))

@@ -165,7 +165,7 @@ def check_certainty(variables: list[str], stability, significance) -> None:
 class Marks:
     """Mixin of `FittedMixture`: `markers` and `subcluster`."""
 
-    def markers(self, X, *, stability=None, significance=None, group_names=None) -> pd.DataFrame:
+    def markers(self, X, *, stability=None, significance=None, group_names=None, covariates=None) -> pd.DataFrame:
         """What marks each group: a row per group and variable, sorted by group and inside a group by the effect.
 
         Parameters
@@ -179,6 +179,8 @@ class Marks:
             pair with the nearest group.
         group_names : sequence of K, optional
             What the groups are called; by default as in `name_groups`. "group 1" is ``labels_ == 0``.
+        covariates : array, series or frame of n rows, optional
+            Those of the rows, for a model that was fitted with covariates: the values are then less their effects.
 
         Returns
         -------
@@ -191,7 +193,9 @@ class Marks:
             as at least a tenth of the overall one. Groups without rows are left out.
         """
         check_is_fitted(self)
-        inner, X = in_numbers(self, X)  # of a category, every level is a variable here
+        self._need(covariates)  # type: ignore[attr-defined]
+        plain, X = (self, X) if covariates is None else self.adjusted(X, covariates)  # type: ignore[attr-defined]
+        inner, X = in_numbers(plain, X)  # of a category, every level is a variable here
         model, X = inner._for_columns(X)
         rows = table_rows(model, X)
         names = names_of_groups(model, group_names)
@@ -203,7 +207,7 @@ class Marks:
             rows, labels, variables, names, roles_of(model), stability=stability, significance=significance
         )
 
-    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None):
+    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None, covariates=None):
         """Split one group: fit again to its rows, with variables chosen anew; its labels are then "2.1", "2.2", ...
 
         Parameters
@@ -218,6 +222,8 @@ class Marks:
             The seed; by default that of the model.
         n_jobs : int or None
             Processes of a search; None means all cores.
+        covariates : array, series or frame of n rows, optional
+            Those of the rows, for a model that was fitted with covariates: the rows less their effects are split.
 
         Returns
         -------
@@ -225,4 +231,4 @@ class Marks:
             `labels` (n) are texts, `model` is the fit to the rows of the group; see `fisherem.Subclusters`.
         """
         run = import_module("fisherem.search.subclusters").subcluster  # `search` imports this package
-        return run(self, X, group, n_clusters, random_state=random_state, n_jobs=n_jobs)
+        return run(self, X, group, n_clusters, random_state=random_state, n_jobs=n_jobs, covariates=covariates)

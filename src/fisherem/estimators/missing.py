@@ -43,6 +43,7 @@ class ToleratesGaps:
 
     def _conditional(self, table: np.ndarray, sample_weight=None) -> Conditional:
         """The conditional distribution of the rows of a checked table (n x p) given their observed cells."""
+        self._need(None)  # type: ignore[attr-defined]
         if self._powers() is not None:  # type: ignore[attr-defined]
             raise ValueError(NO_POWERS)
         missing = np.isnan(table)

@@ -39,14 +39,14 @@ def tells_outliers(model) -> bool:
 class TellsOutliers:
     """Mixin of `FittedMixture`: how far outside of the groups a row is."""
 
-    def outlyingness(self, X):
+    def outlyingness(self, X, covariates=None):
         """The probability that a row of the nearest group is at least as far from it as this one, for each row (n).
 
         Small values are far outside: rows below 0.001 are labelled -1 by ``predict(X, noise_label=True)``. Distances
         are in the model's full covariance, so all variables count, not only the selected ones. They are compared with
         those of the rows of the fit. With fewer rows than variables other rows are further away than those.
         """
-        return self._told(X, "_tails", None, float)  # type: ignore[attr-defined]
+        return self._told(X, "_tails", None, float, covariates)  # type: ignore[attr-defined]
 
     def _distance_moments(self) -> np.ndarray:
         """Those of the fit, or those of the model itself for files of earlier versions."""

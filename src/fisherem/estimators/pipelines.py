@@ -38,7 +38,7 @@ _PER_VARIABLE = (
     "centre_", "row_centre_", "scales_", "exponents_", "mean_", "var_", "support_", "feature_names_in_", "loadings_",
     "sparse_loadings_",
 )  # fmt: skip
-_PER_GROUP_AND_VARIABLE = ("means_", "row_means_", "group_means_", "bending_")
+_PER_GROUP_AND_VARIABLE = ("means_", "row_means_", "group_means_", "bending_", "covariate_effects_")
 
 
 def last_step(model) -> tuple[Pipeline | None, Any]:

@@ -25,12 +25,13 @@ from ..model.criteria import CRITERIA
 from ..policy.criterion import Partition
 from ..policy.powers import Powers, log_slope
 from ..rows.base import ArrayRows, Rows
-from ..tables.anndata_object import is_anndata
+from ..tables.anndata_object import is_anndata, of_cells
 from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.frames import as_frame
 from ..tables.precision import in_precision_of, precision_of
 from ..tables.scaling import bent, in_unit, rescaled
+from .adjusting import TakesCovariates
 from .contributing import ExplainsRows
 from .describing import Described
 from .marking import Marks
@@ -53,7 +54,8 @@ _FAR = 2.0
 
 
 class FittedMixture(
-    TellsOutliers, ExplainsRows, Marks, Named, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ABC
+    TakesCovariates, TellsOutliers, ExplainsRows, Marks, Named, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
+    ClusterMixin, ABC,
 ):  # fmt: skip
     """Prediction for an estimator with a fitted mixture of any family.
 
@@ -119,6 +121,7 @@ class FittedMixture(
         return (self.means_ - self.centre_) / self._scales() if known is None else known
 
     def _rows_of(self, table, sample_weight=None) -> Rows:
+        self._need(None)
         weights, scales, powers = check_weights(sample_weight, table), self._scales(), self._powers()
         table = table if powers is None else bent(table, powers)
         table = rescaled(table, None if (scales == 1).all() else scales)
@@ -127,18 +130,20 @@ class FittedMixture(
         rows.recentre(self._row_centre())
         return rows
 
-    def _told(self, X, tell: str, width: int | None, dtype=None):
+    def _told(self, X, tell: str, width: int | None, dtype=None, covariates=None):
         """The result of the method `tell` for each row of X: an array, or a lazy dask array for dask rows.
 
         Without a dtype the result has the precision of the rows.
         """
         check_is_fitted(self)
+        self._need(covariates)
+        covariates = of_cells(X, covariates)
         if not is_in_numbers(self):
             inner, X = in_numbers(self, X)
-            return inner._told(X, tell, width, dtype)
+            return inner._told(X, tell, width, dtype, covariates)
         X = as_frame(X)
         model, rows = self._for_columns(X) if tell in _FROM_SELECTED else (self, X)
-        table = check_table(model, rows, reset=False, elsewhere=True)
+        model, table = model._beside(check_table(model, rows, reset=False, elsewhere=True), covariates)
         if isinstance(table, DaskTable):
             return table.map(getattr(model._light(), tell), width, precision_of(table) if dtype is None else dtype)
         found = getattr(model, tell)(table)
@@ -200,23 +205,33 @@ class FittedMixture(
             return 0.0
         return float(rows.fold(log_slope, states, powers, rows.centre, self._scales()).total)
 
-    def predict_proba(self, X):
-        """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three."""
-        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0)
+    def predict_proba(self, X, covariates=None):
+        """Posterior probabilities of the groups (n x K). For dask rows a lazy dask array, as with the next three.
 
-    def predict(self, X, noise_label=False):
+        A model that was fitted with covariates needs those of the rows, here and wherever it takes rows.
+        """
+        return self._told(X, "_posteriors", len(self.weights_) if hasattr(self, "weights_") else 0, None, covariates)
+
+    def predict(self, X, noise_label=False, covariates=None):
         """The most probable group of each row; with `noise_label`, -1 for rows outside all groups (`outlyingness`)."""
         check_flag("noise_label", noise_label)
-        return self._told(X, "_labels_or_noise" if noise_label else "_labels", None, np.intp)
+        return self._told(X, "_labels_or_noise" if noise_label else "_labels", None, np.intp, covariates)
 
-    def score_samples(self, X):
-        """log f(y) of each row."""
-        return self._told(X, "_log_densities", None, float)
+    def score_samples(self, X, covariates=None):
+        """log f(y) of each row, given its covariates where the model has any."""
+        return self._told(X, "_log_densities", None, float, covariates)
 
-    def _sums(self, X, sample_weight):
+    def _sums(self, X, sample_weight, covariates=None):
         check_is_fitted(self)
-        model, X = in_numbers(self, X)
-        return model._sums_of(check_table(model, X, reset=False, elsewhere=True), sample_weight)
+        model, table = self._checked(X, covariates)
+        return model._sums_of(table, sample_weight)
+
+    def _checked(self, X, covariates):
+        """(the model of numbers without covariates, the rows X as it takes them)."""
+        self._need(covariates)
+        covariates = of_cells(X, covariates)
+        inner, X = in_numbers(self, X)
+        return inner._beside(check_table(inner, X, reset=False, elsewhere=True), covariates)
 
     def _sums_of(self, table, sample_weight):
         """(weight of the rows, sums over a checked table)."""
@@ -227,25 +242,25 @@ class FittedMixture(
         jacobian = self._log_slope(rows, states) - n * float(np.log(self._scales()).sum())
         return n, replace(sums, log_likelihood=sums.log_likelihood + jacobian)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None, covariates=None):
         """The mean log-likelihood per row."""
-        n, sums = self._sums(X, sample_weight)
+        n, sums = self._sums(X, sample_weight, covariates)
         return sums.log_likelihood / n
 
-    def criterion(self, name, X, sample_weight=None):
+    def criterion(self, name, X, sample_weight=None, covariates=None):
         """The criterion of that name (an entry of `CRITERIA`) on X; larger is better."""
         entry = CRITERIA.find(name)
         if entry.of_partition is not None:
-            return self._of_partition(entry.of_partition, X, sample_weight)
-        n, sums = self._sums(X, sample_weight)
+            return self._of_partition(entry.of_partition, X, sample_weight, covariates)
+        n, sums = self._sums(X, sample_weight, covariates)
         return entry(sums.log_likelihood, self.n_parameters_, n, sums.entropy)
 
-    def _of_partition(self, value, X, sample_weight) -> float:
+    def _of_partition(self, value, X, sample_weight, covariates=None) -> float:
         """A criterion of the predicted partition of X and of the selected variables."""
         check_is_fitted(self)
         blocks = None if (encoding := getattr(self, "encoding_", None)) is None else encoding.blocks
-        model, X = in_numbers(self, X)
-        return model._value_of(value, check_table(model, X, reset=False, elsewhere=True), sample_weight, blocks)
+        model, table = self._checked(X, covariates)
+        return model._value_of(value, table, sample_weight, blocks)
 
     def _value_of(self, value, table, sample_weight, blocks=None) -> float:
         """The same for a checked table."""
@@ -274,17 +289,17 @@ class FittedMixture(
         drawn, encoding = self._draw_rows(labels, rng), getattr(self, "encoding_", None)
         return drawn if encoding is None else encoding.decode(drawn), labels
 
-    def bic(self, X, sample_weight=None):
+    def bic(self, X, sample_weight=None, covariates=None):
         """BIC on X, larger is better (unlike GaussianMixture's): log-likelihood - parameters/2 log n."""
-        return self.criterion("bic", X, sample_weight)
+        return self.criterion("bic", X, sample_weight, covariates)
 
-    def icl(self, X, sample_weight=None):
+    def icl(self, X, sample_weight=None, covariates=None):
         """ICL on X, larger is better: BIC less the entropy of the posteriors."""
-        return self.criterion("icl", X, sample_weight)
+        return self.criterion("icl", X, sample_weight, covariates)
 
-    def aic(self, X, sample_weight=None):
+    def aic(self, X, sample_weight=None, covariates=None):
         """AIC on X, larger is better (unlike GaussianMixture's): log-likelihood - parameters."""
-        return self.criterion("aic", X, sample_weight)
+        return self.criterion("aic", X, sample_weight, covariates)
 
 
 class FittedDLM(Described, FittedMixture):
@@ -330,12 +345,14 @@ class FittedDLM(Described, FittedMixture):
             rows.fold(project, states, self.loadings_)
             return rows.gather(states, "placed").T + self._row_centre() @ self.loadings_
 
-    def transform(self, X):
+    def transform(self, X, covariates=None):
         """Coordinates of the rows in the discriminative subspace, ``(X / scales_) @ loadings_`` (n x d).
 
-        With transformation="power" they are those of the transformed columns.
+        With transformation="power" they are those of the transformed columns, with covariates those of the rows less
+        what the covariates explain.
         """
-        return self._told(X, "_coordinates", self.loadings_.shape[1] if hasattr(self, "loadings_") else 0)
+        width = self.loadings_.shape[1] if hasattr(self, "loadings_") else 0
+        return self._told(X, "_coordinates", width, None, covariates)
 
     @property
     def _n_features_out(self) -> int:

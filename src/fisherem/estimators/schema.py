@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..model.dlm import MODELS
+from ..tables.covariates import CODING
 from ..tables.encoding import Encoding
 from .mixed import in_numbers
 from .naming import names_of_groups
@@ -27,6 +28,7 @@ _ARRAYS = {
     "scales_": "p", "exponents_": "p", "bending_": "3p", "loadings_": "pd", "sparse_loadings_": "pd",
     "latent_means_": "Kd", "covariances_": "Kdd", "noise_loadings_": "pm", "latent_spreads_": "Kdd", "prior_mean_": "d",
     "distance_moments_": "2K", "labels_": "n", "support_": "p", "minimal_support_": "p",
+    "covariate_effects_": "zp",
 }  # fmt: skip
 _POSITIVE = ("scales_", "noise_variances_", "distance_moments_")
 _NUMBERS = ("log_likelihood_", "bic_", "icl_", "aic_", "elbo_", "n_parameters_", "n_iter_", "divergence_")
@@ -183,6 +185,21 @@ def _check_covariances(model: Any) -> None:
         raise ValueError("covariances_ must be positive semidefinite")
 
 
+def _check_covariates(model: Any) -> None:
+    """The coding of covariates must be a table with a row for each of the effects."""
+    coding = getattr(model, "covariates_", None)
+    if coding is None:
+        return
+    if not isinstance(coding, pd.DataFrame) or list(coding.columns) != CODING:
+        raise ValueError("covariates_ is not a table of coded covariates")
+    numbers = coding[CODING[2:]].to_numpy(float)
+    if not np.isfinite(numbers).all() or (numbers[:, 1] < 0).any():
+        raise ValueError("covariates_ has values that are not finite or negative spreads")
+    effects = getattr(model, "covariate_effects_", np.zeros((0, 0)))
+    if int((numbers[:, 1] > 0).sum()) != len(effects):
+        raise ValueError("covariates_ and covariate_effects_ do not fit each other")
+
+
 def _rows(model: Any, values: np.ndarray) -> Any:
     names = getattr(model, "feature_names_in_", None)
     return values if names is None else pd.DataFrame(values, columns=names)
@@ -192,8 +209,9 @@ def _check_answers(model: Any) -> None:
     """The model must be able to place its own means."""
     if not hasattr(model, "predict_proba"):
         return
+    _check_covariates(model)
     with _quietly():
-        found = np.asarray(model.predict_proba(_rows(model, model.means_)))
+        found = np.asarray(model._without_covariates().predict_proba(_rows(model, model.means_)))
     if found.shape != (len(model.means_), len(model.weights_)) or not np.allclose(found.sum(axis=1), 1):
         raise ValueError("its posteriors are not probabilities")
 

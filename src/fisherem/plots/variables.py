@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.naming import axis_names
 from ..estimators.pipelines import on_its_rows
 from .style import (
@@ -134,6 +135,8 @@ class ProfilesDisplay(Display):
         """
         check_is_fitted(model)
         model, X = on_its_rows(model, X)
+        if X is not None:
+            refuse_unadjusted(model)
         values = model.group_means_
         all_names = variable_names(model, names, values.shape[1])
         if X is not None:

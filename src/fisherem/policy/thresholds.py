@@ -197,6 +197,23 @@ class Thresholds:
     # variables).
     outside: float = 1e-3
 
+    # -- covariates ------------------------------------------------------------------------------------------------
+
+    # Whole numbers with at most this many different values are levels of a category: batches, plates and sites are
+    # numbered, and a regression on their numbers would leave most of their effects in the rows. Taken as levels, a real
+    # number of few values costs some parameters and no truth.
+    covariate_levels: int = 20
+    # Effects are settled where a round moves them by less than this many standard errors (root mean square over the
+    # variables): what is left is far below what the rows can tell.
+    covariate_settled: float = 0.05
+    # Model, variables and start are chosen anew where effects have moved by more standard errors than this: less is
+    # within what the rows can tell. Chosen anew in every round, they change with small steps and do not settle (700
+    # blood cells with depth and mitochondrial share: moves of 0.2 to 0.5 without end).
+    covariate_anew: float = 0.5
+    # Effects and groups can hardly be told apart where less than this share of a covariate's variance lies within the
+    # groups: a variance inflation of 10, from which on textbooks on regression warn.
+    covariate_within: float = 0.1
+
     # -- scenes ----------------------------------------------------------------------------------------------------
 
     # The ridge of scenes, in mean variances: k-means is Fisher-EM with one covariance and an endless ridge, and without

@@ -41,6 +41,7 @@ class Finished:
     stability: Any = None  # the Stability of the fit, or None
     annotate: tuple[str, ...] = ()  # columns of what is known of the rows that the page shows
     title: str | None = None  # the heading of the page
+    saved: Any = None  # what goes into the model file, if it is not `model`: the model with its covariates
 
 
 Writer = Callable[[Finished, Path], Any]
@@ -83,8 +84,9 @@ def _with_frequencies(table: pd.DataFrame, done: Finished, after: str) -> pd.Dat
 def _markers(done: Finished, path: Path) -> None:
     if len(done.model.weights_) > 1:
         # the means are in the units of the file, also where the rows were scaled before the fit
-        model, X = in_numbers(done.model, done.table.X)
-        rows, names = table_rows(model, X), list(map(str, done.table.names if X is done.table.X else X.columns))
+        given = done.table.X if done.table.covariates is None else done.X  # less the effects of the covariates
+        model, X = in_numbers(done.model, given)
+        rows, names = table_rows(model, X), list(map(str, done.table.names if X is given else X.columns))
         labels, called = np.asarray(done.model.predict(done.X)), names_of_groups(done.model)
         stability = of_columns(done.stability, done.model)
         write_csv(markers_frame(rows, labels, names, called, roles_of(model), stability=stability), path)
@@ -109,7 +111,8 @@ def _results(done: Finished, path: Path) -> None:
 
 @WRITERS.add("model.skops")
 def _model(done: Finished, path: Path) -> None:
-    save(done.model if done.scaler is None else make_pipeline(done.scaler, done.model), path)
+    model = done.model if done.saved is None else done.saved
+    save(model if done.scaler is None else make_pipeline(done.scaler, model), path)
 
 
 @WRITERS.add("report.html")
@@ -125,15 +128,18 @@ def _report(done: Finished, path: Path) -> None:
 WRITERS.seal()
 
 
-def write_all(folder, fitted, model, table, X, scaler=None, stability=None, annotate=(), title=None) -> list[Path]:
+def write_all(
+    folder, fitted, model, table, X, scaler=None, stability=None, annotate=(), title=None, saved=None
+) -> list[Path]:
     """Every registered file of a fit, all or none of them; returns the paths.
 
     `fitted` is the estimator or the search, `model` the estimator itself, `table` what was read (ids, labels, notes),
     `X` the frame that was fitted, `scaler` what it was scaled by and `stability` what was found again on other
     rows. With it, labels.csv, variables.csv, roles.csv and markers.csv have a column reproducibility: the share of the
-    refits. The page shows the columns `annotate` of what is known of the rows.
+    refits. The page shows the columns `annotate` of what is known of the rows. `saved` goes into the model file in
+    place of `model`.
     """
-    done = Finished(fitted, model, table, X, scaler, stability, tuple(annotate), title)
+    done = Finished(fitted, model, table, X, scaler, stability, tuple(annotate), title, saved)
     folder = Path(folder)
     with output_folder(folder) as new:
         for name, write in WRITERS.items():

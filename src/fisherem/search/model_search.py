@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from importlib import import_module
 
 from sklearn.base import (
@@ -18,12 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.public import public
 from ..core.data.problem import Problem
 from ..core.engine.loop import Fit
+from ..estimators.covariates import check_combination
 from ..estimators.describing import Summary
 from ..estimators.mixed import counted
 from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
+from ..tables.anndata_object import of_cells
 from ..tables.checking import check_clusters, check_table, check_weights, open_rows
 from ..tables.frames import with_names
 from ..tables.mixed import takes_categories
+from .covariate_search import search_with_covariates
 from .grids import search_grid
 from .search_parameters import VERDICT, SearchParameters
 from .search_tables import summary_of
@@ -145,16 +149,26 @@ class ModelSearch(
         last = last_step(self.estimator)[1]
         return hasattr(last, "__sklearn_tags__") and bool(get_tags(last).input_tags.allow_nan)
 
-    def fit(self, X, y=None, sample_weight=None, feature_names=None):
-        """Search on the rows of X. `y` is ignored; `feature_names` are names for a table that has none."""
+    def fit(self, X, y=None, sample_weight=None, feature_names=None, covariates=None):
+        """Search on the rows of X. `y` is ignored; `feature_names` are names for a table that has none.
+
+        `covariates` are those of the estimator's `fit`; the search is then on rows less their effects.
+        """
         before, estimator = last_step(self.estimator)
         if before is not None:
+            if covariates is not None:
+                raise ValueError("covariates need an estimator without steps before it: give the last step alone")
             return self._fit_behind(before, estimator, with_names(open_rows(self, X), feature_names), sample_weight)
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
-        table = counted(self, table, getattr(self.estimator, "transformation", "power"))
-        search_rows(self, table, weights)
+        transformation = getattr(self.estimator, "transformation", "power")
+        check_combination(self, covariates, transformation)
+        table = counted(self, table, transformation)
+        if covariates is None:
+            search_rows(self, table, weights)
+        else:
+            search_with_covariates(self, table, weights, of_cells(X, covariates), search_rows)
         return self
 
     def _fit_behind(self, before, estimator, X, sample_weight):
@@ -208,55 +222,69 @@ class ModelSearch(
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def predict(self, X, noise_label=False):
+    def predict(self, X, noise_label=False, covariates=None):
         """The most probable group of each row, by the best fit; with `noise_label`, -1 for rows outside all groups."""
-        return self._best().predict(X, noise_label=noise_label) if noise_label else self._best().predict(X)
+        options = ({"noise_label": noise_label} if noise_label else {}) | _given(covariates)
+        return self._best().predict(X, **options)
 
-    def contributions(self, X):
+    def contributions(self, X, covariates=None):
         """Why each row is in its group of the best fit: the log-odds against the next group as a sum over variables."""
         self._best()
         search, rows = on_its_rows(self, X)
-        return search.best_estimator_.contributions(rows)
+        return search.best_estimator_.contributions(rows, **_given(covariates))
 
-    def outlyingness(self, X):
+    def outlyingness(self, X, covariates=None):
         """The probability of each row's distance from its nearest group, by the best fit: small values are outside."""
         self._best()
         search, rows = on_its_rows(self, X)
-        return search.best_estimator_.outlyingness(rows)
+        return search.best_estimator_.outlyingness(rows, **_given(covariates))
 
-    def markers(self, X, *, stability=None, significance=None, group_names=None):
+    def markers(self, X, *, stability=None, significance=None, group_names=None, covariates=None):
         """What marks each group of the best fit: see `SparseFisherEM.markers`."""
         self._best()
         search, rows = on_its_rows(self, X)
         given = {"stability": stability, "significance": significance, "group_names": group_names}
-        return search.best_estimator_.markers(rows, **given)
+        return search.best_estimator_.markers(rows, **given, covariates=covariates)
 
-    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None):
+    def subcluster(self, X, group, n_clusters="auto", *, random_state=None, n_jobs=None, covariates=None):
         """Split one group of the best fit: see `SparseFisherEM.subcluster`."""
         self._best()
         search, rows = on_its_rows(self, X)
-        return search.best_estimator_.subcluster(rows, group, n_clusters, random_state=random_state, n_jobs=n_jobs)
+        given = {"random_state": random_state, "n_jobs": n_jobs, "covariates": covariates}
+        return search.best_estimator_.subcluster(rows, group, n_clusters, **given)
 
     def name_groups(self, names=None):
         """Call the groups of the best fit by these names (K): see `SparseFisherEM.name_groups`; returns the search."""
         last_step(self._best())[1].name_groups(names)
         return self
 
-    def predict_proba(self, X):
-        """Posterior probabilities of the groups, by the best fit."""
-        return self._best().predict_proba(X)
+    def adjusted(self, X, covariates):
+        """(search, rows): X less what the covariates explain, and the search for such rows; see `FisherEM.adjusted`."""
+        model, rows = self._best().adjusted(X, covariates)
+        plain = copy(self)
+        plain.best_estimator_ = model
+        return plain, rows
 
-    def transform(self, X):
+    def predict_proba(self, X, covariates=None):
+        """Posterior probabilities of the groups, by the best fit."""
+        return self._best().predict_proba(X, **_given(covariates))
+
+    def transform(self, X, covariates=None):
         """Coordinates of the rows in the best fit's discriminative subspace."""
-        return self._best().transform(X)
+        return self._best().transform(X, **_given(covariates))
 
     @property
     def _n_features_out(self) -> int:
         return last_step(self._best())[1]._n_features_out
 
-    def score_samples(self, X):
+    def score_samples(self, X, covariates=None):
         """log f(y) of each row, by the best fit."""
-        return self._best().score_samples(X)
+        return self._best().score_samples(X, **_given(covariates))
+
+
+def _given(covariates) -> dict:
+    """The argument where covariates are given: the best estimator may be a pipeline, which knows none."""
+    return {} if covariates is None else {"covariates": covariates}
 
 
 def search_rows(search: ModelSearch, table, weights=None, prior=None) -> tuple[Problem, Fit]:

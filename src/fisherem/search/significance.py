@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from .._utils.wording import column_name, count
+from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.mixed import is_in_numbers
 from ..estimators.pipelines import last_step
 from ..rows.threads import n_threads
@@ -157,6 +158,7 @@ def _fitted(model) -> tuple[Any, np.ndarray]:
         raise NotFittedError(f"this {type(last).__name__} is not fitted yet: call fit(X) first")
     if not isinstance(getattr(last, "init", ""), str):
         raise ValueError("init is given as groups of these rows, which tables of one group have not: fit with a start")
+    refuse_unadjusted(last)
     labels = np.asarray(last.labels_)
     if len(np.unique(labels)) < 2:
         raise ValueError("the model has one group: there is no difference to test")

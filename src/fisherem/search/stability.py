@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.wording import column_name
+from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.pipelines import last_step, names_of, on_its_rows
 from ..rows.threads import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
@@ -190,6 +191,7 @@ def stability(
     """
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise TypeError(f"estimator must be one that selects variables, such as SparseFisherEM(3); got {estimator!r}")
+    refuse_unadjusted(estimator, fitted)
     check_number("n_subsamples", n_subsamples, integer=True, least=2, most=MOST_REPEATS)
     check_number("fraction", fraction, above=0, most=1)
     check_flag("progress", progress, "auto")

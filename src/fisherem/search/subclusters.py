@@ -58,33 +58,33 @@ class Subclusters:
         made = f"{int(support.sum()):,} of {count(len(support), 'variable')}"
         return f"{name} with {rows} into {listed(self.names, 12, quoted=False)} by {made}"
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X, covariates=None) -> np.ndarray:
         """The label of each row, as a text: first by the model that was split, then inside the group."""
-        X = open_rows(self.parent, X)
-        groups = np.asarray(self.parent.predict(X))
+        parent, X = _taken(self.parent, X, covariates)
+        groups = np.asarray(parent.predict(X))
         found = np.array(_labels(self.parent), object)[groups]
         inside = np.flatnonzero(groups == self.group)
         if len(inside):
             found[inside] = np.array(self.names, object)[np.asarray(self.model.predict(_rows(X, inside)))]
         return found
 
-    def rows(self, X):
-        """The rows of the group, of the n rows X that were given."""
-        X = open_rows(self.parent, X)
+    def rows(self, X, covariates=None):
+        """The rows of the group, of the n rows X that were given; less the effects of their covariates, if any."""
+        X = _taken(self.parent, X, covariates)[1]
         if len(X) != len(self.inside):
             raise ValueError(f"X must be the {len(self.inside):,} rows that were split; got {len(X):,}")
         return _rows(X, np.flatnonzero(self.inside))
 
-    def markers(self, X, **given) -> pd.DataFrame:
+    def markers(self, X, *, covariates=None, **given) -> pd.DataFrame:
         """What marks the groups inside against each other: see `SparseFisherEM.markers`; X are all n rows."""
-        return self.model.markers(self.rows(X), **given)
+        return self.model.markers(self.rows(X, covariates), **given)
 
     def summary(self) -> Summary:
         """The groups inside in a few lines."""
         own = self.model.summary()
         return Summary(f"Subclusters: {self._words()}", own.lines, own.warnings)
 
-    def report(self, X, path, *, ids=None, title=None, notes=(), **about) -> Path:
+    def report(self, X, path, *, ids=None, title=None, notes=(), covariates=None, **about) -> Path:
         """Write the page about the groups inside; X are all n rows, and so are `ids`."""
         from importlib import import_module
 
@@ -96,7 +96,7 @@ class Subclusters:
         notes = [notes] if isinstance(notes, str) else list(notes)
         return write(
             self.fitted,
-            self.rows(X),
+            self.rows(X, covariates),
             path,
             ids=ids,
             title=title or f"Groups inside {name}",
@@ -105,7 +105,7 @@ class Subclusters:
         )
 
 
-def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=None) -> Subclusters:
+def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=None, covariates=None) -> Subclusters:
     """Split one group of a fitted model: fit again to its rows, with variables chosen anew.
 
     Parameters
@@ -121,6 +121,8 @@ def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=No
         The seed; by default that of the model.
     n_jobs : int or None
         Processes of a search; None means all cores.
+    covariates : array, series or frame of n rows, optional
+        Those of the rows, for a model that was fitted with covariates: the rows less their effects are split.
 
     Returns
     -------
@@ -131,8 +133,8 @@ def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=No
     place = _place(model, group)
     if n_clusters != AUTO:
         check_number("n_clusters", n_clusters, integer=True, least=2)
-    X = open_rows(model, X)
-    groups = np.asarray(model.predict(X))
+    plain, X = _taken(model, X, covariates)
+    groups = np.asarray(plain.predict(X))
     inside = groups == place
     rows, name = int(inside.sum()), names_of_groups(model)[place]
     if rows < _LEAST_ROWS:
@@ -152,6 +154,14 @@ def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=No
     labels = np.array(_labels(model), object)[groups]
     labels[inside] = np.array(names, object)[best.labels_]
     return Subclusters(labels, inside, place, best, fitted, model)
+
+
+def _taken(model, X, covariates) -> tuple[Any, Any]:
+    """(the model of rows without covariates, the opened rows less the effects of theirs)."""
+    model._need(covariates)
+    if covariates is not None:
+        model, X = model.adjusted(X, covariates)
+    return model, open_rows(model, X)
 
 
 def sub_labels(label: str, K: int) -> list[str]:

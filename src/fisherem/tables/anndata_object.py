@@ -15,7 +15,7 @@ from .._utils.wording import listed
 from .file_table import FileTable
 from .sources import Source
 
-__all__ = ["MARKED", "anndata_rows", "genes_of", "is_anndata", "marked_genes"]
+__all__ = ["MARKED", "anndata_rows", "genes_of", "is_anndata", "marked_genes", "of_cells"]
 
 # The column of var in which scanpy marks the genes that vary most.
 MARKED = "highly_variable"
@@ -65,3 +65,21 @@ def anndata_rows(adata: Any, memory: int, genes: np.ndarray, layer: str | None =
     if isinstance(X, Source):
         return FileTable(X if everything else X.select(genes.tolist()), memory, names), names
     return (X if everything else X[:, genes]), names
+
+
+def of_cells(X: Any, given: Any, what: str = "covariates") -> Any:
+    """Values per row; for an AnnData object, names stand for columns of its obs (one name for a single column)."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(name, str) for name in names):
+        return given
+    if not is_anndata(X):
+        if isinstance(given, str):
+            raise ValueError(
+                f"{what}={given!r} names a column of obs, which only an AnnData object has: give the values"
+            )
+        return given
+    if len(names) == X.n_obs and not set(names) <= set(X.obs):
+        return given  # values that are texts
+    if absent := [name for name in names if name not in X.obs]:
+        raise ValueError(f"{what}: obs has no column {listed(absent)}; its columns are {listed(list(X.obs), 10)}")
+    return X.obs[given] if isinstance(given, str) else X.obs[list(names)]

@@ -50,6 +50,7 @@ class Roles:
     only: frozenset[str] | None = None
     find_ids: bool = False
     duplicates: str = REFUSE
+    covariates: tuple[str, ...] = ()
     elsewhere: bool = False  # whether a sample sheet may have the labels and weights
     annotate: tuple[str, ...] = ()  # columns that do not take part, and are kept as annotation of the rows
     mixed: bool = False  # whether text and `categories` take part as categories
@@ -62,6 +63,7 @@ class Roles:
             named += [("--categories", name) for name in self.categories]
         if not self.elsewhere:
             named += [("--label-column", self.label_column), ("--weight-column", self.weight_column)]
+            named += [("--covariate", name) for name in self.covariates]
         known = {*names, *also}
         for option, name in named:
             if name is not None and name not in known:
@@ -70,7 +72,12 @@ class Roles:
     @property
     def beside(self) -> tuple[str, ...]:
         """The columns that go with the rows and do not take part, besides the ids."""
-        return tuple(name for name in (self.label_column, self.weight_column) if name is not None)
+        return (*(name for name in (self.label_column, self.weight_column) if name is not None), *self.covariates)
+
+    def covariates_of(self, beside: dict[str, np.ndarray]) -> pd.DataFrame | None:
+        """The covariates among the columns beside the table, as a frame; None if there are none."""
+        found = {name: pd.Series(beside[name]).infer_objects() for name in self.covariates if name in beside}
+        return pd.DataFrame(found) if found else None
 
     def kept(self, path: Any, names: list[str], aside: set[int], ids: Any = range(0)) -> list[int]:
         """The numbers of the columns that take part."""
@@ -238,7 +245,7 @@ def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memo
     annotation = frame.iloc[:, [names.index(name) for name in about]].reset_index(drop=True) if about else None
     return Table(
         merged(X, roles.duplicates, notes), ids, beside.get(roles.label_column or ""), notes, path, hints,
-        weights=weights, annotation=annotation, variables=variables,
+        weights=weights, annotation=annotation, variables=variables, covariates=roles.covariates_of(beside),
     )  # fmt: skip
 
 
@@ -253,8 +260,8 @@ def _turned(path, sheet: Sheet, roles: Roles, about: tuple[str, ...], memory: in
     for name in roles.beside:
         if name in columns and name not in rows and name not in about and not roles.elsewhere:
             raise TableError(
-                f"{path}: {name!r} is a column of the file, which is turned: labels and weights of samples are rows "
-                "of it, or columns of a sample sheet (--samples)"
+                f"{path}: {name!r} is a column of the file, which is turned: labels, weights and covariates of "
+                "samples are rows of it, or columns of a sample sheet (--samples)"
             )
     aside = {j for j, name in enumerate(columns) if name in roles.drop} | {found.id, *found.describing}
     samples = [j for j in range(len(columns)) if j not in aside]
@@ -286,7 +293,8 @@ def _turned(path, sheet: Sheet, roles: Roles, about: tuple[str, ...], memory: in
         where = f"{path}: {sheet.place(rows.index(roles.weight_column or ''))}"
         weights = weights_of(weights, lambda i: f"{where}, column {ids[i]!r}", roles.weight_column or "")
     return Table(
-        X, ids, beside.get(roles.label_column or ""), notes, path, hints, weights, annotation, variables
+        X, ids, beside.get(roles.label_column or ""), notes, path, hints, weights, annotation, variables,
+        roles.covariates_of(beside),
     )  # fmt: skip
 
 

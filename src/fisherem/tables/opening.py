@@ -41,7 +41,7 @@ def open_table(
     only: Sequence[str] | None = None, memory: Any = DEFAULT_MEMORY, comma: str | None = None,
     find_ids: bool = False, transpose: bool | None = None, missing: bool = False, weight_column: str | None = None,
     duplicates: str = REFUSE, sheet: str | None = None, samples: Path | str | None = None,
-    annotate: Sequence[str] = (), mixed: bool = False, categories: Sequence[str] = (),
+    annotate: Sequence[str] = (), mixed: bool = False, categories: Sequence[str] = (), covariates: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """Open a path, a memory map or a Zarr array, and separate the columns that are not clustered.
 
@@ -82,6 +82,8 @@ def open_table(
         A sample sheet, which is joined by the ids of the rows: see `Table.annotation`.
     annotate : names of columns that describe the rows, of the file, its sample sheet or what it says of its samples
         They do not take part and are in `Table.annotation`.
+    covariates : names of columns that do not take part as variables, such as a batch
+        They are columns of the file, before it is turned, or of the sample sheet.
 
     Returns
     -------
@@ -91,9 +93,9 @@ def open_table(
     DUPLICATES.find(duplicates)
     needed = None if only is None else frozenset(only)
     roles = Roles(
-        id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, samples is not None,
-        tuple(annotate),
-        mixed or bool(categories), tuple(categories),
+        id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, tuple(covariates),
+        elsewhere=samples is not None, annotate=tuple(annotate), mixed=mixed or bool(categories),
+        categories=tuple(categories),
     )  # fmt: skip
     table = _opened(source, roles, memory, comma, transpose, missing, sheet)
     places = None
@@ -154,13 +156,15 @@ def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | Non
 
 
 def _with_labels(table: Table, roles: Roles, samples: Any, places: list[str] | None) -> Table:
-    """The table with labels and weights from its annotation, where its own columns do not have them."""
+    """The table with labels, weights and covariates from its annotation, where its own columns do not have them."""
     known = table.annotation
-    for option, name, there in (
-        ("--label-column", roles.label_column, table.labels),
-        ("--weight-column", roles.weight_column, table.weights),
+    own = [] if table.covariates is None else list(table.covariates)
+    for option, name, missing in (
+        ("--label-column", roles.label_column, table.labels is None),
+        ("--weight-column", roles.weight_column, table.weights is None),
+        *(("--covariate", name, name not in own) for name in roles.covariates),
     ):
-        if name is None or there is not None:
+        if name is None or not missing:
             continue
         if known is None or name not in known:
             columns = table.names if known is None else list(known)
@@ -168,6 +172,8 @@ def _with_labels(table: Table, roles: Roles, samples: Any, places: list[str] | N
             raise TableError(f"{where}: {option} names {name!r}, but the columns are {listed(columns, 10)}")
         if option == "--label-column":
             table.labels = known[name].to_numpy()
+        elif option == "--covariate":
+            table.covariates = pd.concat([table.covariates, known[[name]]], axis=1)
         else:
             table.weights = weights_of(known[name].to_numpy(),
                 lambda i: places[i] if places is not None else f"{table.path}: column {str(table.ids[i])!r}", name,
@@ -247,7 +253,7 @@ def _from_source(
     if weights is not None:
         weight = roles.weight_column or ""
         weights = weights_of(weights, lambda i: f"{where}: row {i + 1}, column {weight!r}", weight)
-    return Table(table, ids, labels, notes, path, weights=weights)
+    return Table(table, ids, labels, notes, path, weights=weights, covariates=roles.covariates_of(beside))
 
 
 def _may_name(source: Source, j: int, name: str) -> bool:

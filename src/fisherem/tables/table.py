@@ -27,7 +27,7 @@ class Table:
     notes on how the file was read · path, or None if the table was not opened from a path · hints about possible
     mistakes · weights (n) of the rows, or None · annotation, a frame of n rows with what is known of the samples (a
     sample sheet, the description of a series matrix, a second header row), or None · variables, a frame of p rows with
-    what the file says of the variables (symbols, descriptions, units), or None
+    what the file says of the variables (symbols, descriptions, units), or None · covariates, a frame of n rows, or None
     """
 
     X: pd.DataFrame | FileTable | SparseTable
@@ -39,6 +39,7 @@ class Table:
     weights: np.ndarray | None = None
     annotation: pd.DataFrame | None = None
     variables: pd.DataFrame | None = None
+    covariates: pd.DataFrame | None = None
 
     @property
     def names(self) -> list[str]:
@@ -102,4 +103,5 @@ class Table:
             labels=None if self.labels is None else self.labels[rows],
             weights=None if self.weights is None else self.weights[rows],
             annotation=None if self.annotation is None else self.annotation.loc[rows].reset_index(drop=True),
+            covariates=None if self.covariates is None else self.covariates.loc[rows].reset_index(drop=True),
         )

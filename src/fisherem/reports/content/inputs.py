@@ -11,6 +11,7 @@ from ..._utils.wording import column_name
 from ...estimators import BayesianFisherEM, FisherEM
 from ...estimators.naming import names_of_groups
 from ...search.model_search import ModelSearch
+from ...tables.anndata_object import is_anndata
 from ...tables.rows_by_group import TableRows
 from ..text import clean
 
@@ -55,6 +56,8 @@ def group_names(model, given) -> list[str]:
 def row_ids(ids, X: Any, n: int):
     """One name per row: those given, else the frame's index, else the rows' numbers from 1."""
     if ids is None:
+        if is_anndata(X):
+            return list(X.obs_names)
         index = getattr(X, "index", None)
         return index if index is not None and not callable(index) else range(1, n + 1)
     _check_length("ids", "value", ids, n)

@@ -51,6 +51,9 @@ def _sentences(c: Content) -> Iterator[str]:
     if c.search:
         many = "One fit was judged" if c.search.n_fits == 1 else f"{integer(c.search.n_fits)} fits were compared"
         yield f"{many} by {c.search.label}; this is the best."
+    if c.covariates:
+        shown = "These effects were estimated with the groups and are taken out of all values shown."
+        yield f"Of the covariates, {c.covariates}. {shown}"
     others = {role: c.roles.counts.get(role, 0) for role in ("redundant", "additional")} if c.roles else {}
     if c.n_selected < c.p and others.get("redundant"):
         verb = "differ" if others["redundant"] > 1 else "differs"
@@ -86,6 +89,11 @@ def _not_converged(c: Content) -> Iterator[str]:
 def _of_the_verdict(c: Content) -> Iterator[str]:
     if c.verdict:
         yield from c.verdict.cautions
+
+
+def _of_the_covariates(c: Content) -> Iterator[str]:
+    if c.covariate_warning:
+        yield f"{c.covariate_warning[0].upper()}{c.covariate_warning[1:]}."
 
 
 def _of_the_number(c: Content) -> Iterator[str]:
@@ -167,6 +175,6 @@ def _of_the_rows(c: Content) -> Iterator[str]:
 
 # In order of importance.
 _CAVEATS: tuple[Callable[[Content], Iterator[str]], ...] = (
-    _not_converged, _no_better_than_one, _of_the_posteriors, _of_the_verdict, _of_the_number, _of_the_search,
-    _of_small_groups, _of_the_stability, _of_missing_cells, _of_the_rows,
+    _not_converged, _of_the_covariates, _no_better_than_one, _of_the_posteriors, _of_the_verdict, _of_the_number,
+    _of_the_search, _of_small_groups, _of_the_stability, _of_missing_cells, _of_the_rows,
 )  # fmt: skip

@@ -31,7 +31,7 @@ _SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "ro
 
 def report(
     model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None, group_names=None,
-    significance=None, annotate=None, palette=None,
+    significance=None, annotate=None, palette=None, covariates=None,
 ) -> Path:  # fmt: skip
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
@@ -68,6 +68,8 @@ def report(
     palette : sequence of colours or str, optional
         Colours of the groups, or the name of a matplotlib colormap; the default is safe for colour-blind readers. From
         the ninth group on they begin again, as outlines.
+    covariates : array, series or frame of n rows, optional
+        Those of the rows, for a model that was fitted with covariates: the page then shows values less their effects.
 
     Returns
     -------
@@ -80,7 +82,9 @@ def report(
         return model.report(path, title=title)
     if hasattr(model, "placed_elsewhere"):  # an Explanation
         about = {"group_names": group_names, "significance": significance, "annotate": annotate, "palette": palette}
-        return model.report(X, path, ids=ids, title=title, notes=notes or (), **about)
+        return model.report(X, path, ids=ids, title=title, notes=notes or (), covariates=covariates, **about)
+    if covariates is not None:
+        model, X = model.adjusted(X, covariates)
     steps = steps_in_words(model)
     if steps:  # a pipeline: the page is about its last step, and the rows as that step sees them
         model, X = on_its_rows(model, X)

@@ -32,6 +32,7 @@ from ..words.facts import facts, made_by_selected
 from ..words.group_words import GroupWords, group_words
 from ..words.how_chosen import Search, search_of
 from ..words.how_many import VerdictPart, joins_of, verdict_of
+from ..words.summary import covariate_words
 from ..words.usage import usage
 
 __all__ = ["Content", "build", "page_date"]
@@ -98,6 +99,8 @@ class Content:
     made_by_selected: bool
     given: bool
     value: float | None
+    covariates: str
+    covariate_warning: str
     usage: str
     categories: tuple[CategoryRow, ...] = ()
 
@@ -251,6 +254,8 @@ def _of_the_fit(fitted, search, n: int, p: int) -> dict[str, Any]:
         "roles": roles_part(fitted),
         "made_by_selected": made_by_selected(fitted),
         "value": None if value is None else float(value),
+        "covariates": covariate_words(fitted),
+        "covariate_warning": str(getattr(fitted, "covariate_warning_", "")),
         "usage": usage(fitted if search is None else search),
     }
 

@@ -12,7 +12,7 @@ from ...core.engine.loop import STOPPING
 from ...estimators import BayesianFisherEM, FisherEM, SparseFisherEM
 from ...model.dlm import resolve
 from ..text import clean, integer
-from .summary import model_words, noise_words, scale_words
+from .summary import covariate_words, model_words, noise_words, scale_words
 
 __all__ = ["GIVEN_GROUPS", "facts", "made_by_selected"]
 
@@ -44,6 +44,7 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
         ("Means", _MEANS[model.means]),
         ("Noise", noise_words(model)),
         *([("Scaling", scaling)] if scaling else []),
+        *([("Covariates", said)] if (said := covariate_words(model)) else []),
         ("Discriminant", str(model.discriminant)),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),

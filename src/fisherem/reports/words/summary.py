@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..._utils.wording import count
+from ...estimators.describing import covariate_words as said_of_covariates
 from ...estimators.mixed import in_numbers, variable_sizes
 from ...estimators.naming import names_of_groups
 from ...estimators.outlying import tells_outliers
@@ -21,8 +22,8 @@ from ...policy.thresholds import THRESHOLDS
 from ..content.criteria import criterion_values
 
 __all__ = [
-    "contributions_table", "criteria_table", "labels_table", "model_words", "noise_words", "outside_words",
-    "role_counts", "scale_words", "summary", "variables_table",
+    "contributions_table", "covariate_words", "criteria_table", "labels_table", "model_words", "noise_words",
+    "outside_words", "role_counts", "scale_words", "summary", "variables_table",
 ]  # fmt: skip
 
 
@@ -80,7 +81,11 @@ def variables_table(model, names) -> pd.DataFrame:
     known = getattr(model, "group_names_", None)
     called = range(1, len(model.group_means_) + 1) if known is None else [f" {name}" for name in known]
     means = {f"mean{name}": mean for name, mean in zip(called, model.group_means_, strict=True)}
-    return pd.DataFrame({"name": list(names), **loadings, "selected": model.support_, **means})
+    found = {"name": list(names), **loadings, "selected": model.support_, **means}
+    shares = getattr(model, "covariate_shares_", None)
+    if shares is not None:  # of the variance of each variable
+        found |= {f"explained by {name}": shares[name] for name in shares.columns[1:]}
+    return pd.DataFrame(found)
 
 
 def criteria_table(model, standardised: bool = False) -> pd.DataFrame:
@@ -144,6 +149,15 @@ def _scaling_words(model) -> str:
     return f"{done}: {why[0]}"
 
 
+# Covariates that are spoken of.
+_MOST_COVARIATES = 8
+
+
+def covariate_words(model) -> str:
+    """How much of the variance the covariates explain, and of which variables most; "" without covariates."""
+    return said_of_covariates(model, _MOST_COVARIATES) if hasattr(model, "covariate_share_") else ""
+
+
 def role_counts(model) -> dict[str, int]:
     """How many variables have each role; empty for a fit that selects none."""
     roles = getattr(model, "roles_", None)
@@ -168,6 +182,7 @@ def summary(model, names, folder: Path, scores: dict | None, standardised: bool 
         "noise_choice": noise_words(model),
         "scale": "standardise" if standardised else getattr(model, "scale_", "none"),
         "scale_choice": scale_words(model),
+        "covariates": covariate_words(model),
         "method": getattr(model, "method", "dense"),
         "sparsity": np.asarray(getattr(model, "sparsity", 1.0)).tolist(),
         "variables": [str(names[j]) for j in order],

@@ -37,7 +37,10 @@ def usage(model: FisherEM | ModelSearch) -> str:
             "search.fit(X)  # the table of this page, prepared in the same way",
             "model = search.best_estimator_",
         ]
-    return "\n".join(["import fisherem", f"from fisherem import {', '.join(sorted(names))}", "", *fit, "", *_USES])
+    text = "\n".join(["import fisherem", f"from fisherem import {', '.join(sorted(names))}", "", *fit, "", *_USES])
+    if not hasattr(getattr(model, "best_estimator_", model), "covariate_share_"):
+        return text
+    return text.replace("(X)", "(X, covariates=Z)").replace("(X_new)", "(X_new, covariates=Z_new)")
 
 
 def _call(estimator) -> str:
