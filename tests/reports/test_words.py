@@ -122,8 +122,8 @@ def test_stability_is_part_of_the_conclusion(three, wines):
 
 def test_caveats_speak_of_what_is_wrong(three, wines):
     content = build(three, wines[0])
-    assert "C(K, S)" not in caveats(content)
-    assert "C(K, S) is −3.0, below 0" in caveats(replace(content, value=-3.0))
+    assert "gain over one group" not in caveats(content)
+    assert "The gain over one group is −3.0, below 0" in caveats(replace(content, value=-3.0))
     assert "did not converge" in caveats(replace(content, converged=False))
     assert "20 of 178 rows (11%) have no clear group." in caveats(replace(content, n_doubts=20))
     assert "lie between groups" not in caveats(replace(content, n_doubts=10))
