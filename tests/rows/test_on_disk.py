@@ -237,7 +237,7 @@ def test_wrong_tables_and_budgets(tmp_path, folder, rows):
     with pytest.raises(ValueError, match="memory must be a budget like '1GB'"):
         FisherEM(memory="much").fit(rows)
     with pytest.raises(ValueError, match=r"memory is too small for rows of 25 columns.*give at least 0.04\d*MB"):
-        FisherEM(memory=100).fit(folder / "rows.npy")
+        FisherEM(memory=4000).fit(folder / "rows.npy")
     model = FisherEM(random_state=0, n_init=1).fit(rows)
     np.save(tmp_path / "few.npy", rows[:, :12])
     with pytest.raises(ValueError, match="12 features"):

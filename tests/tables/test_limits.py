@@ -127,7 +127,7 @@ def test_cells_of_a_sheet_are_as_before(tmp_path):
 
 def test_tables_too_wide_for_the_names_of_their_columns(tmp_path):
     zarr.open_array(tmp_path / "t.zarr", mode="w", shape=(10, 10**9), chunks=(10, 10**3), dtype="f8")
-    refused(tmp_path / "t.zarr", "a table of 1,000,000,000 columns takes")
+    refused(tmp_path / "t.zarr", "the names of 1,000,000,000 columns take")
 
 
 def test_a_wide_npy_is_opened_without_reading_rows(tmp_path):
@@ -135,7 +135,7 @@ def test_a_wide_npy_is_opened_without_reading_rows(tmp_path):
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (4, 10**8)})
         file.truncate(file.tell() + 32 * 10**8)
-    refused(path, "a table of 100,000,000 columns takes")
+    refused(path, "the names of 100,000,000 columns take")
 
 
 def test_rows_of_an_h5ad_with_more_values_than_columns(tmp_path):

@@ -86,8 +86,9 @@ def test_numbers_without_names_are_transposed(tmp_path):
     table = open_table(tmp_path / "x.npy", transpose=True)
     assert table.names == ["x1", "x2"]
     assert table.X.shape == (3, 2)
+    np.save(tmp_path / "long.npy", np.zeros((200, 3)))
     with pytest.raises(TableError, match="transposing needs all of them in memory: increase memory"):
-        open_table(tmp_path / "x.npy", transpose=True, memory=50)
+        open_table(tmp_path / "long.npy", transpose=True, memory=1000)
 
 
 def test_a_row_of_classes_is_a_column_of_them(tmp_path):

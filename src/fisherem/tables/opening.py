@@ -21,7 +21,6 @@ from .errors import TableError
 from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
 from .identifiers import names_rows
 from .kinds import is_path
-from .limits import too_large
 from .readers import READERS, Sheet, reader_of
 from .sample_sheets import joined
 from .sources import Source
@@ -217,7 +216,10 @@ def _check_size(where: Any, source: Source, memory: int) -> None:
     """Raise an error for a table that is empty, or so wide that the names of its columns exceed the memory budget."""
     _check_not_empty(where, source.shape)
     if (size := _NAME_BYTES * source.shape[1]) > memory:
-        raise too_large(where, f"a table of {source.shape[1]:,} columns", size, memory)
+        raise TableError(
+            f"{where}: the names of {source.shape[1]:,} columns take {size / 1e6:,.3g} MB, which exceeds the memory "
+            f"budget ({memory / 1e6:,.3g} MB): increase memory (--memory)"
+        )
 
 
 def _from_source(
