@@ -52,7 +52,7 @@ maps = {
 
 # %%
 # Here each pixel is divided by its norm, as that brings out groups. k-means on the same pixels, with all bands, agrees
-# better with the truth; sparse Fisher-EM says which bands matter. Without the division the map is worse.
+# about as well with the truth; sparse Fisher-EM says which bands matter. Without the division the map is worse.
 
 figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.15), layout="constrained")
 for ax, (name, labels) in zip(axes, maps.items(), strict=True):

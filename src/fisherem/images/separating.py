@@ -90,7 +90,8 @@ def separated(partition: Partition, support: np.ndarray) -> np.ndarray:
         gains = swaps.gains(found)
         near = np.abs(found[:, None] - np.arange(p)) <= 1  # m x p
         apart = near.sum(axis=0) - near == 0  # next to none of the others
-        better = gains - gains[np.arange(len(found)), found][:, None]
+        with np.errstate(invalid="ignore"):  # of two swaps that are both impossible
+            better = gains - gains[np.arange(len(found)), found][:, None]
         better[~apart | ~crowded[:, None] | ~np.isfinite(better)] = -np.inf
         a, j = np.unravel_index(better.argmax(), better.shape)
         if not better[a, j] >= 0:
