@@ -7,8 +7,9 @@ from sklearn.preprocessing import PowerTransformer
 
 from fisherem import FisherEM
 from fisherem.core.engine.checkpoints import Store
+from fisherem.policy.halves import split_rows
 from fisherem.policy.number_of_groups.candidates import Data, fit_candidate
-from fisherem.policy.number_of_groups.halves import Halves, Split, half_labels, prediction_strength, split_rows
+from fisherem.policy.number_of_groups.halves import Halves, Split, half_labels, prediction_strength
 from fisherem.policy.number_of_groups.one_group import column_gain, flatness, inner_gain, joint_tails, one_group_p_value
 from fisherem.policy.number_of_groups.valleys import valley
 from fisherem.policy.powers import yeo_johnson

@@ -18,10 +18,11 @@ from sklearn.base import clone
 from ..._utils.parallel import run_tasks
 from ...core.engine.checkpoints import Store
 from ..columns import columns_of
+from ..halves import split_rows
 from ..thresholds import THRESHOLDS
 from .candidates import Data, fit_candidate, kept
 from .evidence import Evidence
-from .halves import Halves, Split, half_labels, split_rows
+from .halves import Halves, Split, half_labels
 from .one_group import column_gain, flatness, inner_gain, joint_tails, one_group_p_value
 from .verdict import apart, decide, much_more
 

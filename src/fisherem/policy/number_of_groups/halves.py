@@ -19,7 +19,7 @@ from ..._utils.agreement import adjusted_rand
 from ...core.engine.checkpoints import Store
 from .candidates import FAILURES, Data, digest, for_groups, kept
 
-__all__ = ["Halves", "Split", "half_labels", "prediction_strength", "split_rows"]
+__all__ = ["Halves", "Split", "half_labels", "prediction_strength"]
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,6 @@ class Halves:
 
 def _mean(values: np.ndarray) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
-
-
-def split_rows(n: int, n_splits: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random splits of n rows: pairs of ascending row numbers."""
-    rng = np.random.RandomState(seed)
-    orders = [rng.permutation(n) for _ in range(n_splits)]
-    return [(np.sort(order[: n // 2]), np.sort(order[n // 2 :])) for order in orders]
 
 
 def prediction_strength(own: np.ndarray, other: np.ndarray) -> float:
