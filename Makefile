@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 PART ?= all
 
-.PHONY: demo test test-cells lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise bench-panel attack clean
+.PHONY: demo test test-cells lint package docs reproduce bench bench-search bench-rivals bench-images bench-scale bench-default bench-which bench-noise bench-panel bench-times attack clean
 
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
@@ -82,6 +82,10 @@ bench-default: $(VENV)/installed-dev
 # The default calls beside other methods on the panel of tables and on simulations, for the README; goes on where it stopped.
 bench-panel: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/panel.py --publish
+
+# The default calls as ratios to k-means in time; on an idle machine.
+bench-times: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/times.py
 
 # Fisher-EM beside k-means, mixtures, HDBSCAN and sparse k-means; goes on where it stopped.
 bench-which: $(VENV)/installed-dev
