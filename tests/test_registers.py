@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, compare, images, load, report, save
 from fisherem._utils.register import Register
 from fisherem.cli import main
-from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, orthonormal
 from fisherem.core.dlm.f_step.sparse import SparseResult
-from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, DISCRIMINANTS, SPARSE_STEPS, orthonormal
 from fisherem.core.engine.loop import STOPPING
 from fisherem.core.starts.partitions import STARTS
 from fisherem.images.read import READERS as IMAGE_READERS

@@ -26,13 +26,14 @@ from fisherem.policy import default_fit, noise, variables
 from fisherem.policy.columns import spiked
 from fisherem.policy.covariates import confounded, decides_anew, distance_moved, is_settled
 from fisherem.policy.criterion import Partition
-from fisherem.policy.decisions import Decision
+from fisherem.policy.decisions import Chosen, Decision
+from fisherem.policy.default_fit import few_rows, sample_problem
 from fisherem.policy.forward_backward import Selector
 from fisherem.policy.groups import Groups, _best, margin
 from fisherem.policy.judge import Gain, Judge
 from fisherem.policy.latent_model import model_candidates, roomy_model
 from fisherem.policy.missing import most_factors, prepared_rows
-from fisherem.policy.model import Chosen, _better, few_rows, sample_problem
+from fisherem.policy.model import _better
 from fisherem.policy.noise import numbers_of_factors
 from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores

@@ -14,7 +14,8 @@ import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
 from fisherem.rows import on_disk as file_rows
 from fisherem.rows.on_disk import FileRows
-from fisherem.tables.file_table import FileTable, parse_memory
+from fisherem.tables.file_table import FileTable
+from fisherem.tables.parameters import parse_memory
 from fisherem.tables.streamed_files import open_source
 from tests.same import same
 

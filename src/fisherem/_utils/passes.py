@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["Onlooker", "looking_on", "onlooker"]
+__all__ = ["ONLOOKER", "Onlooker", "looking_on"]
 
 
 class Onlooker(Protocol):
@@ -25,19 +25,15 @@ class Onlooker(Protocol):
         """An iteration over n rows is done; `posteriors()` gives those that it ended with (K x n)."""
 
 
-_CURRENT: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
-
-
-def onlooker() -> Onlooker | None:
-    """Who looks on here."""
-    return _CURRENT.get()
+# Who looks on here; None: nobody.
+ONLOOKER: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
 
 
 @contextmanager
 def looking_on(who: Onlooker | None) -> Iterator[None]:
     """`who` looks on inside the block."""
-    token = _CURRENT.set(who)
+    token = ONLOOKER.set(who)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        ONLOOKER.reset(token)

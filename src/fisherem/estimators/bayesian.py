@@ -19,9 +19,9 @@ from ..core.dlm.m_step import LatentParameters
 from ..core.engine.multistart import Specification, fit
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
-from ..policy.model import Chosen
+from ..policy.decisions import Chosen
 from ..tables.checking import check_one_of, check_sparsity
-from ..tables.file_table import DEFAULT_MEMORY
+from ..tables.parameters import DEFAULT_MEMORY
 from .factor_fitting import opened
 from .fisher_em import FisherEM
 from .fitting import RAW, STANDARDISE, Fitted, adopt, warn_unless_converged

@@ -39,13 +39,13 @@ from ..rows.base import ArrayRows
 from ..tables.checking import check_init
 from ..tables.counts import LOG_COUNTS
 from ..tables.covariates import coded, coding_of, covariate_frame, covariate_names
-from ..tables.gaps import has_gaps
+from ..tables.kinds import has_gaps
 from ..tables.scaling import adjusted
 from .fitting import POWER, RAW, STANDARDISE, Fitted, adopt, fit_rows, scaled_rows, specification
 
 __all__ = [
-    "CovariateFit", "Covariates", "attach", "check_combination", "fit_and_attach", "fit_with_covariates",
-    "forget_covariates", "given_groups", "read_covariates", "regression", "sample_for_effects",
+    "COVARIATE_ATTRIBUTES", "CovariateFit", "Covariates", "attach", "check_combination", "fit_and_attach",
+    "fit_with_covariates", "given_groups", "read_covariates", "regression", "sample_for_effects",
 ]  # fmt: skip
 
 # Rounds of effects and groups; one to three are enough for groups that are apart. The first few, as long as the effects
@@ -56,7 +56,13 @@ _SAMPLE_ROWS = 5_000
 # Cells of these rows at most: 160 MB of doubles.
 _SAMPLE_CELLS = 2 * 10**7
 # What `attach` adds to an estimator.
-_KNOWN = ("covariates_", "covariate_effects_", "covariate_shares_", "covariate_share_", "covariate_warning_")
+COVARIATE_ATTRIBUTES = (
+    "covariates_",
+    "covariate_effects_",
+    "covariate_shares_",
+    "covariate_share_",
+    "covariate_warning_",
+)
 
 
 @dataclass(frozen=True)
@@ -267,12 +273,6 @@ def _count_effects(estimator, more: int, n: float) -> None:
         if criterion.of_partition is None and hasattr(estimator, f"{name}_"):
             paid = criterion(likelihood, before + more, n, 0.0) - criterion(likelihood, before, n, 0.0)
             setattr(estimator, f"{name}_", getattr(estimator, f"{name}_") + paid)
-
-
-def forget_covariates(estimator) -> None:
-    """Remove what an earlier fit with covariates has left."""
-    for name in _KNOWN:
-        estimator.__dict__.pop(name, None)
 
 
 def fit_and_attach(estimator, table, weights, covariates: Any):

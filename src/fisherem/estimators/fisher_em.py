@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from .._utils.public import public
 from ..core.data.problem import AUTO_RIDGE
-from ..core.dlm.f_step.dense import DISCRIMINANTS
+from ..core.dlm.f_step.step import DISCRIMINANTS
 from ..core.dlm.family import DLMFamily, Means
 from ..core.engine.loop import STOPPING, Settings
 from ..core.engine.multistart import Specification
@@ -17,12 +17,11 @@ from ..policy.noise import NOISE_AUTO
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.counts import LOG_COUNTS
-from ..tables.file_table import DEFAULT_MEMORY
-from ..tables.precision import in_precision_of
-from .covariates import check_combination, fit_and_attach, forget_covariates
-from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
+from ..tables.kinds import in_precision_of
+from ..tables.parameters import DEFAULT_MEMORY
+from .covariates import COVARIATE_ATTRIBUTES, check_combination, fit_and_attach
+from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, counted, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
-from .mixed import counted
 from .prediction import FittedDLM
 from .published import published_settings
 
@@ -309,9 +308,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
-        check_combination(self, covariates, self.transformation)
+        if covariates is not None:
+            check_combination(self, covariates, self.transformation)
         table = counted(self, table, self.transformation)
-        forget_covariates(self)
+        for name in COVARIATE_ATTRIBUTES:  # of an earlier fit
+            self.__dict__.pop(name, None)
         if covariates is None:
             fitted = fit_rows(self, table, weights)
             with fitted.problem.rows.closed_on_error():

@@ -20,12 +20,10 @@ from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily, Subset
 from ..core.engine.family import Phase
 from ..core.engine.multistart import Specification, continue_from
-from ..rows.base import ArrayRows
-from ..rows.threads import one_blas_thread
+from ..rows.base import ArrayRows, one_blas_thread
 from ..solvers.kmeans_runs import best_kmeans
 from ..tables.covariates import covariate_names, described_coding
-from .decisions import Decision
-from .model import Chosen
+from .decisions import Chosen, Decision
 from .noise import fit_with_factors
 from .thresholds import THRESHOLDS
 

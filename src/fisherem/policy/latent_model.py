@@ -25,8 +25,7 @@ from ..core.dlm.ridge_and_axes import Groups, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
 from ..model.dlm import MODELS
-from .decisions import Decision
-from .model import Chosen, model_decision
+from .decisions import Chosen, Decision, model_decision
 from .thresholds import THRESHOLDS
 
 __all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]

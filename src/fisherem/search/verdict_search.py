@@ -30,7 +30,7 @@ from ..policy.number_of_groups.verdict import decide
 from ..policy.number_of_groups.wording import said
 from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
 from ..policy.thresholds import THRESHOLDS
-from ..rows.threads import n_threads, one_thread_each
+from ..rows.base import n_threads, one_thread_each
 from ..tables.counts import LOG_COUNTS
 from ..tables.encoding import Encoding
 

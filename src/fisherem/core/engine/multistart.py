@@ -14,7 +14,6 @@ from ...rows.base import ArrayRows
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
 from ..data.sampling import two_samples
-from ..starts import metrics as metric_starts  # noqa: F401 (fills the register of starts)
 from ..starts.partitions import STARTS, is_large, sample_centres
 from .concurrent_runs import NUMERICAL_ERRORS, can_share, run_together, shares_of
 from .family import Family, Phase
