@@ -128,6 +128,17 @@ def test_constant_columns_are_found_in_a_file(tmp_path, rows):
     assert not model.support_[3]
 
 
+@pytest.mark.parametrize("estimator", [FisherEM, SparseFisherEM])
+def test_groups_of_another_start_are_fitted_to_the_rows_of_the_file(tmp_path, estimator):
+    X = fisherem.datasets.load("iris")[0]
+    np.save(tmp_path / "iris.npy", X)
+    here = estimator(3, random_state=0).fit(X)
+    assert "own covariances" in here.decisions_.set_index("decision").loc["start", "choice"]
+    read = estimator(3, random_state=0, memory=int(1.9 * X.nbytes)).fit(tmp_path / "iris.npy")
+    np.testing.assert_array_equal(read.labels_, here.labels_)
+    assert read.log_likelihood_ == pytest.approx(here.log_likelihood_)
+
+
 def test_a_search_and_a_selector_on_a_file(folder, rows):
     def search(X, **options):
         estimator = SparseFisherEM(n_init=1, random_state=0, **options)

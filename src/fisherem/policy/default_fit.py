@@ -141,43 +141,29 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
     given = replace(spec, init=start, first_start=False)
     try:
         first = _dense(problem, given, estimator.model)
-    except FitError:  # the best partition of k-means leads nowhere, others may
+    except FitError:  # no fit from the best partition of k-means: take the best from all starts
         first = _dense(problem, spec, estimator.model)
         start = _labels(problem, first.fit)
     numbers, here = few_rows(problem, rng)
-    if here.blocks is not None:
-        return _from_classes(problem, here, numbers, spec, estimator.model, start, first)
-    judge = Judge(here)
-    with here.rows.threads():
-        ends = _labels(problem, first.fit)[numbers]
-        groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
+    judge = None if here.blocks is not None else Judge(here)
+    if judge is None:  # a table with categories: latent classes from k-means, which the fit keeps
+        groups, decision = class_groups(here, start[numbers], spec.n_clusters)
+    else:
+        with here.rows.threads():
+            ends = _labels(problem, first.fit)[numbers]
+            groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
     if groups.kind is Kind.ANCHOR:
         return first.first(decision), _labels(problem, first.fit)
-    chosen = _from_groups(here, spec, estimator.model, groups, judge)
-    if chosen is not None and len(numbers) < problem.rows.n:
+    whole = len(numbers) == problem.rows.n
+    chosen = _from_groups(problem if whole else here, spec, estimator.model, groups, judge)
+    if chosen is not None and not whole:
         try:
             chosen = _on_all(problem, here, spec, chosen)
         except FitError:  # the sample lacks what the rows have
             chosen = None
     if chosen is None:
         return first.first(decision), _labels(problem, first.fit)
-    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
-
-
-def _from_classes(
-    problem: Problem, here: Problem, numbers, spec: Specification[DLMFamily], model, start: np.ndarray, first: Chosen
-) -> tuple[Chosen, np.ndarray]:
-    """For a table with categories: the groups of latent classes from k-means, which the fit keeps."""
-    groups, decision = class_groups(here, start[numbers], spec.n_clusters)
-    chosen = _from_groups(here, spec, model, groups, None)
-    if chosen is not None and here is not problem:
-        try:
-            chosen = _on_all(problem, here, spec, chosen)
-        except FitError:  # the sample lacks what the rows have
-            chosen = None
-    if chosen is None:
-        return first.first(decision), _labels(problem, first.fit)
-    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
+    return chosen.first(decision), groups.labels if whole else _labels(problem, chosen.fit)
 
 
 def _from_groups(
