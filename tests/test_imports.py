@@ -88,6 +88,11 @@ def test_every_module_stands_in_the_flow():
     assert fronts == {part.partition(".")[0] for part in FLOW if "." in part}
 
 
+def test_a_new_file_in_a_package_needs_no_place_of_its_own():
+    for name in ("core.dlm.f_step.hard", "model.common", "policy.number_of_groups.silhouette", "rivals.birch"):
+        assert place(name) is not None
+
+
 def test_imports_run_along_the_flow():
     for name, others in imports().items():
         for other in others:

@@ -12,6 +12,7 @@ from ..core.dlm.f_step.step import DISCRIMINANTS
 from ..core.dlm.family import DLMFamily, Means
 from ..core.engine.loop import STOPPING, Settings
 from ..core.engine.multistart import Specification
+from ..core.starts.partitions import start_of
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
 from ..tables.anndata_object import of_cells
@@ -31,11 +32,6 @@ MEANS = tuple(means.value for means in Means)
 # The greedy axes do not attain the maximum of eq. (6): with the means inside them, the accuracy on usps358 falls to
 # 0.62. Full means keep the paper's axes.
 _DISCRIMINANT = {"latent": "svd", "full": "orthonormal"}
-
-
-def _is(init, name: str) -> bool:
-    """Whether `init`, which is a name or an array, is this name."""
-    return isinstance(init, str) and init == name
 
 
 @public
@@ -368,7 +364,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             if self.n_clusters == 1:
                 raise ValueError(f"n_axes must be None for n_clusters=1, as one group has no axes; got {self.n_axes!r}")
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
-        latent = self.means == Means.LATENT.value
+        latent, start = self.means == Means.LATENT.value, start_of(self.init)
         family = DLMFamily(
             n_clusters=self.n_clusters,
             d=most if self.n_axes is None else min(most, self.n_axes),
@@ -378,10 +374,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
             # a random partition does not separate the groups, so it cannot say how many axes are needed
-            adaptive_axes=latent and self.n_axes is None and not _is(self.init, "random"),
+            adaptive_axes=latent and self.n_axes is None and start.separates,
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)
-        # among k-means runs the inertia chooses better than the likelihood (usps358: accuracy 0.93 against 0.57)
-        first = latent and _is(self.init, "kmeans")
-        return Specification(family, settings, init, self.n_init, self.random_state, first)
+        return Specification(family, settings, init, self.n_init, self.random_state, latent and start.best_first)

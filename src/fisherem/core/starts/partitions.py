@@ -11,6 +11,7 @@ brightness, batch), but is less precise if n is small.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ from ...solvers.ward import ward_labels
 from ..data.sampling import Centres, RandomPartition, one_sample
 
 __all__ = [
-    "LARGE", "STARTS", "adjusted_rand", "centred_rows", "columns_at_once", "coordinates", "distinct_rows",
+    "LARGE", "STARTS", "Start", "adjusted_rand", "centred_rows", "columns_at_once", "coordinates", "distinct_rows",
     "in_shrunk_metric", "is_large", "kmeans_partitions", "kmeans_starts", "pieces", "principal", "products",
     "random_starts", "rows_at", "sample_centres", "shrunk", "shrunk_kmeans_starts", "shrunk_partition",
-    "sparse_kmeans_starts", "sparse_partitions", "ward_starts",
+    "sparse_kmeans_starts", "sparse_partitions", "start_of", "ward_starts",
 ]  # fmt: skip
 
 # Up to this many values, equal rows are merged into weighted ones before a start is computed, so that a row of weight 2
@@ -311,13 +312,37 @@ def coordinates(Z: np.ndarray) -> np.ndarray:
     return vectors * singular
 
 
-# A start: (problem, n_clusters, n_init, random state) -> starting points.
-Start = Callable[[Any, int, int, np.random.RandomState], list[Any]]
-STARTS: Register[Start] = Register(
+@dataclass(frozen=True)
+class Start:
+    """A kind of start: (problem, n_clusters, n_init, random state) -> starting points, and what is known of them.
+
+    An entry of the register may be the function alone.
+    """
+
+    make: Callable[[Any, int, int, np.random.RandomState], list[Any]]
+    # whether the first one is better than the one whose fit is most likely
+    best_first: bool = False
+    # whether the partitions tell groups apart, so that they can say how many axes are needed
+    separates: bool = True
+    # (sample, n_clusters, n_init, random state) -> centres, for large data; None: `make` decides
+    of_sample: Callable[[np.ndarray, int, int, np.random.RandomState], list[Centres]] | None = None
+
+    def __call__(self, *given: Any) -> list[Any]:
+        return self.make(*given)
+
+
+def start_of(init: Any) -> Start:
+    """The start of that name; labels and posteriors that are given are one that tells groups apart."""
+    entry = STARTS[init] if isinstance(init, str) else lambda *_: [init]
+    return entry if isinstance(entry, Start) else Start(entry)
+
+
+STARTS: Register[Callable[..., list[Any]]] = Register(
     "start",
     {
-        "kmeans": kmeans_starts,
-        "random": random_starts,
+        # among k-means runs the inertia chooses better than the likelihood (usps358: accuracy 0.93 against 0.57)
+        "kmeans": Start(kmeans_starts, best_first=True, of_sample=sample_centres),
+        "random": Start(random_starts, separates=False),
         "ward": ward_starts,
         "sparse-kmeans": sparse_kmeans_starts,
         "shrunk-kmeans": shrunk_kmeans_starts,
