@@ -109,6 +109,23 @@ def test_no_module_imports_in_a_circle():
             del graph[name]
 
 
+def test_a_plain_fit_enters_few_modules(iris):
+    """What a reader who follows the default fit of numbers in memory has to open; options are entered where used."""
+    model = fisherem.SparseFisherEM(3, random_state=0).fit(iris[0])  # imports are not counted
+    entered = set()
+
+    def note(frame, event, argument):
+        if event == "call" and (file := frame.f_code.co_filename).startswith(str(ROOT)):
+            entered.add(Path(file).relative_to(ROOT))
+
+    sys.setprofile(note)
+    try:
+        model.fit(iris[0])
+    finally:
+        sys.setprofile(None)
+    assert len(entered) <= 45, sorted(map(str, entered))
+
+
 def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, fisherem; sys.exit(any(m in sys.modules for m in ('numpy', 'sklearn', 'matplotlib')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,6 +1,6 @@
 """Fits with covariates: groups and the effects of a batch or a size estimated together, x = m_k + B'z + noise.
 
-    covariates ──> Z (n x q) ──> first B (policy) ──> rows - Z B ──> fit ──> posteriors ──> B ──> ... until B stays
+    covariates ──> Z (n x q) ──> first B (policy) ──> rows - Z B ──> fit ──> posteriors ──> B ──> ... until B settles
 
 The engine sees rows less the present effects, so every kind of family, start and decision works as without covariates.
 Each round ends with the regression of the rows on posteriors and covariates jointly, and the fit that is kept is that
@@ -166,7 +166,7 @@ def given_groups(table, weights, found: Covariates, labels: np.ndarray, n_cluste
 def fit_with_covariates(
     estimator, table, weights, found: Covariates, effects: np.ndarray | None = None
 ) -> CovariateFit:
-    """Fit groups and effects in turn, from these effects on, until they stay; see the module's first lines."""
+    """Fit groups and effects in turn, from these effects on, until they settle (see the module's docstring)."""
     if estimator.transformation == POWER:
         raise ValueError("covariates and transformation='power' cannot be combined: transform the columns before")
     effects = _starting_effects(estimator, table, weights, found) if effects is None else effects
@@ -189,7 +189,7 @@ def fit_with_covariates(
             break
         effects = effects + step.effects
         anew = anew and decides_anew(moved) and number < _ANEW
-        if fitted.chosen.moved or not len(start):  # groups that are kept stay those that they began with
+        if fitted.chosen.moved or not len(start):  # groups that are not moved remain those of the start
             start = posteriors.T if fitted.chosen.moved else posteriors.argmax(axis=0)
         problem.rows.close()
     return CovariateFit(effects, step, number, settled, fitted)
@@ -210,7 +210,7 @@ def _again(estimator, rows, weights, fitted: Fitted, start: np.ndarray) -> Fitte
 
 def _fit_quietly(estimator, table, weights, quiet: bool) -> Fitted:
     with warnings.catch_warnings():
-        if quiet:  # said in the first round
+        if quiet:  # the first round has warned already
             warnings.simplefilter("ignore")
         return fit_rows(estimator, table, weights)
 

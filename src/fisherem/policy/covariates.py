@@ -1,9 +1,10 @@
 """Covariates beside the groups: the effects to begin with, when they have settled, and what is said of them.
 
 The effects are estimated with the groups, in turn: from posteriors their effects (`core.data.joint_regression`), from
-rows less these effects the posteriors. Rows as they are would start with the batches as groups, rows less all that the
-covariates explain with groups that are missing where they are unbalanced. So the first effects are those of k-means
-with covariates, which minimises sum_i |x_i - m_label(i) - B'z_i|^2 over labels, means and B, from both.
+rows less these effects the posteriors. If no effects were taken out at first, the batches could be taken for groups;
+if all that the covariates explain were taken out, groups that are unbalanced over the batches would be lost. So the
+first effects are those of k-means with covariates, which minimises sum_i |x_i - m_label(i) - B'z_i|^2 over labels,
+means and B, started from both kinds of rows.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
             continue
         count = MODELS[name].covariance.count(spec.n_clusters, d)
         value = fit.log_likelihood - np.log(problem.weight) * count
-        # a variance at the floor is a group of nearly equal rows: its likelihood says nothing
+        # a variance at the floor is a group of nearly equal rows, whose likelihood is arbitrary
         sound = fit.whole and not fit.solution.density.n_floored
         records.append({"model": name, "value": float(value) if sound else -np.inf})
     if not records or max(record["value"] for record in records) == -np.inf:

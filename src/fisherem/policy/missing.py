@@ -85,20 +85,20 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
 
     A spherical noise, with which a fit begins, carries nothing over from what is observed of a row to what is missing;
     on completed rows that does no harm. For noise_factors="auto" (`noise`) more factors than the completed rows ask for
-    are tried, too, and AIC of the observed cells decides: factors also say what the missing cells may be, and a row
-    whose groups hang on those needs all of them (20% missing on wine: 0.95 with the factors that BIC names, 0.96 with
+    are tried, too, and AIC of the observed cells decides: factors also predict the missing cells, and a row
+    whose group depends on those needs all of them (20% missing on wine: 0.95 with the factors that BIC names, 0.96 with
     more).
     """
     there = exact(problem)
     spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
-    keeps = problem.blocks is not None and not chosen.moved  # latent classes are no groups that Fisher-EM improves
+    keeps = problem.blocks is not None and not chosen.moved  # Fisher-EM does not improve latent classes
     if keeps:
         spec = replace(spec, settings=replace(spec.settings, max_iter=1))
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
         numbers.append(max(numbers[0], most_factors(problem, numbers[0])))
     found = [fit_with_factors(there, spec, chosen, chosen.fit, m, "observed cells") for m in sorted(set(numbers))]
-    # where no fit is found, the completed rows have groups that the observed cells have not
+    # without a fit, keep the groups of the completed rows
     fits = [fit for fit in found if fit is not None] or [described(there, chosen.fit)]
 
     def value(fit: Fit) -> float:

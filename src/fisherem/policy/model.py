@@ -1,10 +1,10 @@
-"""Which of several models: two fits compared by what can be trusted of them.
+"""Which of several models: two fits are compared by BIC or by Fisher's criterion.
 
 The likelihood compares models if the data fit the models' assumptions. Real data mostly do not: their noise outside the
-latent space is correlated or has heavy tails, so that p - d "independent" coordinates count for more than they know,
-and BIC prefers whatever follows that noise. Fisher's criterion (eq. 6), which the F-step maximises, looks at the
-partition alone and is the same measure for all models of a data set. So BIC decides where the noise fits the
-assumption, and Fisher's criterion elsewhere.
+latent space is correlated or has heavy tails. The likelihood takes its p - d coordinates as independent and gives them
+too much weight, so BIC prefers the model that follows the noise. Fisher's criterion (eq. 6), which the F-step
+maximises, depends on the partition alone and is the same measure for all models of a data set. So BIC decides where
+the noise fits the assumption, and Fisher's criterion elsewhere.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _record(problem: Problem, fit: Fit, spec: Specification, model: DLM) -> dict
 
 
 def _better(compact: _Found, flexible: _Found) -> tuple[_Found, str]:
-    """One of the two, and why. The dispersion of the more flexible one says whether BIC may be believed."""
+    """One of the two, and why. The dispersion of the more flexible one says whether BIC is reliable."""
     lost = [one for one in (compact, flexible) if not one[0].fit.whole]
     if len(lost) == 1:
         return (flexible if lost[0] is compact else compact), "the other lost a group"

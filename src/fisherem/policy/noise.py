@@ -1,11 +1,11 @@
 """noise_factors: how many factors the noise of a fit has, and the fit with them.
 
-The fit without factors comes first. BIC at its partition says how many factors its noise has (the eigenvalues of the
-covariance within the groups tell it for every number at once), the fit with them goes on from there, and its own
-partition is asked again until it names a number that has been fitted. Started in the metric of the total covariance
-instead, factors may remove the groups themselves. BIC does not arbitrate between distant partitions, where margins
-that are not Gaussian decide more than the groups do: there C(K, S), which any covariance within the groups leaves
-unchanged, must agree.
+The fit without factors comes first. BIC at its partition chooses the number of factors (the eigenvalues of the
+covariance within the groups give BIC for every number at once), the fit with so many factors continues from there, and
+BIC chooses again at its partition, until it chooses a number that has been fitted. Started in the metric of the total
+covariance instead, factors may remove the groups themselves. BIC alone does not choose between distant partitions,
+because non-Gaussian margins affect it more than the groups do: there C(K, S), which does not depend on the covariance
+within the groups, must agree.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ __all__ = [
 
 RAW, STANDARDISE, AUTO = "none", "standardise", "auto"
 SCALES = (AUTO, STANDARDISE, RAW)
-# How the warning of large columns begins: for those who have said it already.
+# How the warning of large columns begins, so that callers recognise it and do not repeat it.
 LARGE_COLUMNS = "without scaling"
 _TINY = np.finfo(float).tiny
 

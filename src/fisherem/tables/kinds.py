@@ -35,7 +35,7 @@ _BEGINNINGS = (
 )
 # Whole numbers are counts where this share of them is 0 and some are larger than the levels of a short scale.
 _LEAST_ZEROS, _LEAST_LARGEST = 0.5, 6
-# Rows that are looked at first: most tables are no counts, and show it there.
+# Rows that are looked at first: most tables show there that they hold no counts.
 _FIRST_LOOK = 50
 # Columns that a sentence names.
 _LISTED = 6

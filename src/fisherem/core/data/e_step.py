@@ -182,7 +182,7 @@ def tails(found: np.ndarray, moments: np.ndarray, observed: np.ndarray | float =
     """out[i]: the largest over the groups of P(D2_k > found[k, i]) for squared distances (K x n) and moments (2 x K).
 
     a chi2_nu has the mean a nu and the variance 2 a^2 nu; rows with a share `observed` (n) of their cells have as many
-    of the degrees of freedom. A row without any is nowhere outside: 1.
+    of the degrees of freedom. A row without observed cells has the value 1.
     """
     mean, variance = moments
     scale, freedom = variance / (2 * mean), 2 * mean**2 / variance

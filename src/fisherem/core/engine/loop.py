@@ -228,7 +228,7 @@ class Run:
                 return self._best_of_recent(StopKind.CYCLE if cycles else StopKind.MAX_ITER)
 
     def _resume(self, met: Callable[[float, float], bool]) -> None:
-        """Go on from the posteriors and the history of a checkpoint, if someone who looks on has one."""
+        """Go on from the posteriors and the history of a checkpoint, if the observer has one."""
         who = ONLOOKER.get()
         found = None if who is None else who.resume(self.problem.rows.n, self.phase)
         if found is None:
