@@ -30,8 +30,8 @@ from tests.naive import accuracy, same_axes
 
 from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.core.data.scatter import DenseScatter
-from fisherem.core.dlm.f_step.dense import Between
 from fisherem.core.dlm.f_step.regression import sparse_regression
+from fisherem.core.dlm.f_step.step import Between
 from fisherem.model.dlm import MODELS
 
 warnings.simplefilter("ignore")

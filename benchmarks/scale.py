@@ -30,7 +30,8 @@ from fisherem.core.data.sampling import Centres
 from fisherem.core.dlm.family import DLMFamily
 from fisherem.core.engine.loop import Settings, run
 from fisherem.model.dlm import resolve
-from fisherem.tables.file_table import FileTable, parse_memory
+from fisherem.tables.file_table import FileTable
+from fisherem.tables.parameters import parse_memory
 from fisherem.tables.streamed_files import NpySource, open_source
 
 K, P = 5, 256

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from fisherem._utils.agreement import adjusted_rand
+from fisherem.core.starts.partitions import adjusted_rand
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 200])

@@ -88,6 +88,11 @@ def test_every_module_stands_in_the_flow():
     assert fronts == {part.partition(".")[0] for part in FLOW if "." in part}
 
 
+def test_a_new_file_in_a_package_needs_no_place_of_its_own():
+    for name in ("core.dlm.f_step.hard", "model.common", "policy.number_of_groups.silhouette", "rivals.birch"):
+        assert place(name) is not None
+
+
 def test_imports_run_along_the_flow():
     for name, others in imports().items():
         for other in others:
@@ -102,6 +107,23 @@ def test_no_module_imports_in_a_circle():
         assert free, f"modules that import each other: {sorted(graph)}"
         for name in free:
             del graph[name]
+
+
+def test_a_plain_fit_enters_few_modules(iris):
+    """What a reader who follows the default fit of numbers in memory has to open; options are entered where used."""
+    model = fisherem.SparseFisherEM(3, random_state=0).fit(iris[0])  # imports are not counted
+    entered = set()
+
+    def note(frame, event, argument):
+        if event == "call" and (file := frame.f_code.co_filename).startswith(str(ROOT)):
+            entered.add(Path(file).relative_to(ROOT))
+
+    sys.setprofile(note)
+    try:
+        model.fit(iris[0])
+    finally:
+        sys.setprofile(None)
+    assert len(entered) <= 45, sorted(map(str, entered))
 
 
 def test_importing_the_package_loads_nothing_heavy():

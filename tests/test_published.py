@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM, datasets
-from fisherem.core.dlm.f_step.dense import Between, orthonormal
 from fisherem.core.dlm.f_step.regression import CONVERGED, Stopping
 from fisherem.core.dlm.f_step.sparse import SPARSE_STEPS, sparse_regression
+from fisherem.core.dlm.f_step.step import Between, orthonormal
 from tests import published
 from tests.naive import same_axes
 

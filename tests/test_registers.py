@@ -13,11 +13,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, compare, images, load, report, save
 from fisherem._utils.register import Register
 from fisherem.cli import main
-from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, orthonormal
 from fisherem.core.dlm.f_step.sparse import SparseResult
-from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, DISCRIMINANTS, SPARSE_STEPS, orthonormal
 from fisherem.core.engine.loop import STOPPING
-from fisherem.core.starts.partitions import STARTS
+from fisherem.core.starts.partitions import STARTS, Start
 from fisherem.images.read import READERS as IMAGE_READERS
 from fisherem.images.read import Reader as ImageReader
 from fisherem.images.write import WRITERS as IMAGE_WRITERS
@@ -235,6 +234,25 @@ def test_a_start(frame, tmp_path):
         ].tolist() == [""]
     with pytest.raises(ValueError, match=r"init must be .*kmeans"):
         FisherEM(3, init="first column").fit(frame)
+
+
+@pytest.mark.parametrize("best_first", [False, True])
+def test_a_start_says_whether_its_first_partition_is_the_best(frame, best_first):
+    def two(problem, n_clusters, n_init, rng):
+        return 2 * by_the_first_column(problem, n_clusters, n_init, rng)
+
+    with STARTS.having("two", Start(two, best_first=best_first)):
+        model = FisherEM(3, init="two", model="AB", random_state=0, scale="none").fit(frame)
+    assert len(model.starts_) == (1 if best_first else 2)
+
+
+def test_a_start_says_whether_it_tells_groups_apart(frame):
+    """Three groups on a line need one axis only: a start that tells nothing of groups leaves it at K - 1."""
+    line = frame.assign(a=np.repeat([0.0, 10.0, 20.0], 30) + frame["c"] / 10, b=frame["d"])
+    for separates, d in ((True, 1), (False, 2)):
+        with STARTS.having("first column", Start(by_the_first_column, separates=separates)):
+            model = FisherEM(3, init="first column", model="AB", random_state=0, scale="none").fit(line)
+        assert model.loadings_.shape[1] == d
 
 
 class Five:

@@ -17,11 +17,11 @@ from . import __version__
 from ._utils.wording import listed
 from .estimators import SparseFisherEM
 from .search.model_search import ModelSearch
-from .tables.anndata_object import anndata_rows, genes_of, is_anndata, of_cells
+from .tables.anndata_object import anndata_rows, genes_of, of_cells
 from .tables.checking import check_flag, open_rows
-from .tables.file_table import parse_memory
 from .tables.frames import with_names
-from .tables.parameters import check_number
+from .tables.kinds import is_anndata
+from .tables.parameters import check_number, parse_memory
 
 __all__ = ["cluster"]
 

@@ -20,16 +20,16 @@ from .core.missing.iteration import exact
 from .estimators import SparseFisherEM
 from .estimators.covariates import attach, check_combination, given_groups, read_covariates
 from .estimators.describing import Summary, summary_lines
-from .estimators.fitting import Fitted, adopt, specification
+from .estimators.fitting import Fitted, adopt, blocks_of, specification
 from .estimators.marking import check_certainty, placed_markers, roles_of
-from .estimators.mixed import blocks_of, in_numbers, of_columns
+from .estimators.mixed import in_numbers, of_columns
 from .estimators.naming import names_of_groups, variable_names
 from .model.dlm import MODELS
 from .policy.criterion import Partition, judge
+from .policy.decisions import Chosen
 from .policy.forward_backward import select
 from .policy.missing import prepared_rows
-from .policy.model import Chosen
-from .policy.roles import ROLES, roles_table
+from .policy.variables import ROLES, roles_table
 from .tables.anndata_object import of_cells
 from .tables.checking import check_rows, check_table, check_weights
 from .tables.parameters import named_errors

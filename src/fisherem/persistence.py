@@ -28,8 +28,7 @@ from ._utils.register import Register
 from .estimators.pipelines import last_step
 from .estimators.schema import check_model
 from .model.dlm import resolve
-from .policy.decisions import decisions_of, decisions_table
-from .policy.model import model_decision
+from .policy.decisions import decisions_of, decisions_table, model_decision
 from .policy.noise import noise_decision
 from .tables.encoding import Encoding
 from .tables.parameters import check_path

@@ -11,8 +11,7 @@ from fisherem.core.dlm.projection import FullMeans
 from fisherem.core.engine.loop import Settings, run
 from fisherem.experiments.paper import TABLE_1
 from fisherem.model.dlm import MODELS
-from fisherem.rows.base import ArrayRows
-from fisherem.rows.threads import n_threads
+from fisherem.rows.base import ArrayRows, n_threads
 from tests.naive import mixture_log_densities, weighted_groups
 
 SETTINGS = Settings(20, 1e-6, "aitken")

@@ -13,7 +13,8 @@ from fisherem.core.engine.multistart import FitError
 from fisherem.estimators.fitting import specification
 from fisherem.model.dlm import MODELS, candidates
 from fisherem.policy import model as choice
-from fisherem.policy.model import Chosen, dispersion, fit_best, model_decision, separation
+from fisherem.policy.decisions import Chosen, model_decision
+from fisherem.policy.model import dispersion, fit_best, separation
 from fisherem.reports.words.summary import model_words
 from tests.deciding import compared, decided, failing_model, records
 from tests.naive import fisher, scatters

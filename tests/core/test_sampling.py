@@ -9,7 +9,8 @@ from fisherem.core.data.sampling import Centres, RandomPartition, one_sample, tw
 from fisherem.core.dlm.family import DLMFamily
 from fisherem.core.engine import multistart
 from fisherem.core.engine.loop import Fit, Settings
-from fisherem.core.engine.multistart import Specification, chosen_start, starting_points
+from fisherem.core.engine.multistart import Specification, starting_points
+from fisherem.core.starts.partitions import STARTS, Start, kmeans_starts
 from fisherem.model.dlm import MODELS
 
 
@@ -72,14 +73,16 @@ def test_the_likelihood_of_other_rows_chooses(data, treat_as_large, monkeypatch)
     problem = prepare(Y, ridge=1e-3)
     good = np.array([Y[truth == k].mean(axis=0) for k in range(3)]) - problem.centre
     bad = np.concatenate([good[:1], good[:1] + 0.1, good[1:].mean(axis=0, keepdims=True)])
-    monkeypatch.setattr(multistart, "sample_centres", lambda *_: [Centres(bad), Centres(good), Centres(bad)])
-    (chosen,) = starting_points(problem, specification())
-    assert isinstance(chosen, Fit)
-    fit, records = multistart.fit(problem, specification())
-    assert len(records) == 1
-    assert adjusted_rand_score(truth, problem.rows.gather(fit.states, "labels")) > 0.9
-    monkeypatch.setattr(multistart, "run", lambda *_, **__: (_ for _ in ()).throw(FloatingPointError))
-    assert isinstance(chosen_start(problem, specification(), np.random.RandomState(0)), Centres)
+    candidates = Start(kmeans_starts, of_sample=lambda *_: [Centres(bad), Centres(good), Centres(bad)])
+    with STARTS.having("candidates", candidates):
+        (chosen,) = starting_points(problem, specification(init="candidates"))
+        assert isinstance(chosen, Fit)
+        fit, records = multistart.fit(problem, specification(init="candidates"))
+        assert len(records) == 1
+        assert adjusted_rand_score(truth, problem.rows.gather(fit.states, "labels")) > 0.9
+        monkeypatch.setattr(multistart, "run", lambda *_, **__: (_ for _ in ()).throw(FloatingPointError))
+        (chosen,) = starting_points(problem, specification(init="candidates"))
+        assert isinstance(chosen, Centres)
 
 
 def test_one_start_is_not_chosen_from(data, treat_as_large):

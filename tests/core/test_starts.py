@@ -4,7 +4,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem.core.data.problem import prepare
-from fisherem.core.starts.partitions import STARTS, distinct_rows, ward_labels
+from fisherem.core.starts.partitions import STARTS, distinct_rows
+from fisherem.solvers.ward import ward_labels
 
 
 @pytest.fixture

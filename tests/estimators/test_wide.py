@@ -8,7 +8,7 @@ import pytest
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data import problem
 from fisherem.core.dlm.f_step.step import SPARSE_STEPS
-from fisherem.core.starts import metrics as metric_starts
+from fisherem.core.starts import partitions as metric_starts
 from fisherem.core.starts import partitions as starts
 from tests.naive import accuracy
 

@@ -13,8 +13,8 @@ from fisherem.core.data.problem import prepare
 from fisherem.core.starts import partitions as starts
 from fisherem.estimators.fitting import specification
 from fisherem.policy.alternation import Alternation, Climb, alternate, round_of
+from fisherem.policy.default_fit import few_rows
 from fisherem.policy.judge import Judge
-from fisherem.policy.model import few_rows
 from fisherem.policy.starts import other_starts, same_partition
 from tests.naive import accuracy, criterion
 

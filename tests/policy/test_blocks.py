@@ -9,8 +9,8 @@ from fisherem.core.data.problem import prepare
 from fisherem.policy.criterion import Partition, judge, price
 from fisherem.policy.forward_backward import Selector, relevant, select
 from fisherem.policy.latent_classes import ClassJudge, LatentClasses
-from fisherem.policy.roles import roles_table
 from fisherem.policy.scaling import RAW, STANDARDISE, divisors
+from fisherem.policy.variables import roles_table
 from fisherem.rows.variables import Blocks
 
 BLOCKS = Blocks.of_widths([1, 3, 2, 1, 4])

@@ -7,7 +7,7 @@ import pytest
 from fisherem import SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.policy.criterion import Partition
-from fisherem.policy.roles import ROLES, roles_table
+from fisherem.policy.variables import ROLES, roles_table
 
 
 def residual(y, Z):

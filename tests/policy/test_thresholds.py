@@ -22,17 +22,18 @@ from fisherem.images.matching import match_bands
 from fisherem.images.normalising import both_ways
 from fisherem.images.scene_model import _check_unit
 from fisherem.model.dlm import MODELS
-from fisherem.policy import default_fit, noise, variables
+from fisherem.policy import missing, noise, variables
 from fisherem.policy.columns import spiked
 from fisherem.policy.covariates import confounded, decides_anew, distance_moved, is_settled
 from fisherem.policy.criterion import Partition
-from fisherem.policy.decisions import Decision
+from fisherem.policy.decisions import Chosen, Decision
+from fisherem.policy.default_fit import few_rows, sample_problem
 from fisherem.policy.forward_backward import Selector
 from fisherem.policy.groups import Groups, _best, margin
 from fisherem.policy.judge import Gain, Judge
 from fisherem.policy.latent_model import model_candidates, roomy_model
 from fisherem.policy.missing import most_factors, prepared_rows
-from fisherem.policy.model import Chosen, _better, few_rows, sample_problem
+from fisherem.policy.model import _better
 from fisherem.policy.noise import numbers_of_factors
 from fisherem.policy.scaling import large_columns_text, scaling, share_a_unit
 from fisherem.policy.scores import Scores
@@ -649,14 +650,14 @@ def test_neighbours_are_asked_up_to_a_thousand_rows():
     spec = SimpleNamespace(n_clusters=2, init="kmeans")
     for n, asked in ((1000, True), (1001, False)):
         problem = SimpleNamespace(prior=None, rows=SimpleNamespace(n=n))
-        assert default_fit._neighbours_tell(problem, spec) == asked
+        assert missing._neighbours_tell(problem, spec) == asked
 
 
 @holds("same_groups")
 def test_fits_that_differ_in_two_of_ten_thousand_rows_are_one():
     labels = np.arange(10_000) % 2
     for moved, one in ((2, True), (3, False)):  # adjusted Rand index 0.9992 and 0.9988
-        assert default_fit._are_one(labels, np.where(np.arange(10_000) < moved, 1 - labels, labels)) == one
+        assert missing._are_one(labels, np.where(np.arange(10_000) < moved, 1 - labels, labels)) == one
 
 
 @holds("sample_rows", "sample_rows_per_variable")

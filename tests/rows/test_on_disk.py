@@ -14,7 +14,8 @@ import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
 from fisherem.rows import on_disk as file_rows
 from fisherem.rows.on_disk import FileRows
-from fisherem.tables.file_table import FileTable, parse_memory
+from fisherem.tables.file_table import FileTable
+from fisherem.tables.parameters import parse_memory
 from fisherem.tables.streamed_files import open_source
 from tests.same import same
 
@@ -125,6 +126,17 @@ def test_constant_columns_are_found_in_a_file(tmp_path, rows):
     with pytest.warns(UserWarning, match="never selected: 3$"):
         model = FisherEM(3, model="AkB", random_state=0, n_init=1, memory=SMALL).fit(tmp_path / "rows.npy")
     assert not model.support_[3]
+
+
+@pytest.mark.parametrize("estimator", [FisherEM, SparseFisherEM])
+def test_groups_of_another_start_are_fitted_to_the_rows_of_the_file(tmp_path, estimator):
+    X = fisherem.datasets.load("iris")[0]
+    np.save(tmp_path / "iris.npy", X)
+    here = estimator(3, random_state=0).fit(X)
+    assert "own covariances" in here.decisions_.set_index("decision").loc["start", "choice"]
+    read = estimator(3, random_state=0, memory=int(1.9 * X.nbytes)).fit(tmp_path / "iris.npy")
+    np.testing.assert_array_equal(read.labels_, here.labels_)
+    assert read.log_likelihood_ == pytest.approx(here.log_likelihood_)
 
 
 def test_a_search_and_a_selector_on_a_file(folder, rows):

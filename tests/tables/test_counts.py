@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, load, save
-from fisherem.tables.counts import counts_text, indicators_text
+from fisherem.tables.kinds import counts_text, indicators_text
 from fisherem.tables.sparse_table import SparseTable
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from fisherem import BayesianFisherEM, FactorMixture, FisherEM, ModelSearch, SparseFisherEM, SparseKMeans, explain
 from fisherem.tables.frames import as_frame, with_names
-from fisherem.tables.precision import in_precision_of
+from fisherem.tables.kinds import in_precision_of
 from tests.same import same
 
 NAMES = ["a", "b", "c", "d", "e"]

@@ -1,4 +1,4 @@
-"""Who looks on while a fit passes over its rows, for progress and checkpoints: nobody by default.
+"""Observers of the passes of a fit over its rows, for progress and checkpoints; none by default.
 
 A run asks `resume` before its first pass and calls `passed` after every iteration.
 """
@@ -12,11 +12,11 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["Onlooker", "looking_on", "onlooker"]
+__all__ = ["ONLOOKER", "Onlooker", "looking_on"]
 
 
 class Onlooker(Protocol):
-    """What `looking_on` is given."""
+    """An observer of fits."""
 
     def resume(self, n: int, phase: str) -> tuple[np.ndarray, list[dict]] | None:
         """(posteriors K x n, history) that a run over n rows goes on from; None to begin."""
@@ -25,19 +25,15 @@ class Onlooker(Protocol):
         """An iteration over n rows is done; `posteriors()` gives those that it ended with (K x n)."""
 
 
-_CURRENT: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
-
-
-def onlooker() -> Onlooker | None:
-    """Who looks on here."""
-    return _CURRENT.get()
+# The observer of the fits in this context; None: there is none.
+ONLOOKER: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
 
 
 @contextmanager
 def looking_on(who: Onlooker | None) -> Iterator[None]:
-    """`who` looks on inside the block."""
-    token = _CURRENT.set(who)
+    """`who` observes the fits inside the block."""
+    token = ONLOOKER.set(who)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        ONLOOKER.reset(token)

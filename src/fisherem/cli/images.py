@@ -143,7 +143,7 @@ def segment(
     from ..images import segment as run
     from ..images.library import as_library
     from ..images.write import FILES
-    from ..tables.file_table import parse_memory
+    from ..tables.parameters import parse_memory
 
     quiet_warnings()
     _check_task(clusters, model_file)

@@ -17,11 +17,12 @@ from ..core.dlm.f_step.step import SPARSE_STEPS, FStep
 from ..core.dlm.family import DLMSolution, SparseSettings
 from ..core.dlm.m_step import LatentParameters
 from ..core.engine.multistart import Specification, fit
+from ..core.starts.partitions import start_of
 from ..model.criteria import CRITERIA
 from ..model.dlm import resolve
-from ..policy.model import Chosen
+from ..policy.decisions import Chosen
 from ..tables.checking import check_one_of, check_sparsity
-from ..tables.file_table import DEFAULT_MEMORY
+from ..tables.parameters import DEFAULT_MEMORY
 from .factor_fitting import opened
 from .fisher_em import FisherEM
 from .fitting import RAW, STANDARDISE, Fitted, adopt, warn_unless_converged
@@ -176,7 +177,7 @@ class BayesianFisherEM(FittedDLM, BaseEstimator):
         spec = self._plain()._specification(n, p)
         plain = spec.family
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        family = BayesFamily(**known, rough_starts=isinstance(self.init, str) and self.init == "random")
+        family = BayesFamily(**known, rough_starts=not start_of(self.init).separates)
         if self.method is not None and family.d:
             shares = check_sparsity(self.sparsity, family.d)
             family = replace(family, sparse=SparseSettings(self.method, shares))

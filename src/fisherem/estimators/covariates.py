@@ -1,6 +1,6 @@
 """Fits with covariates: groups and the effects of a batch or a size estimated together, x = m_k + B'z + noise.
 
-    covariates ──> Z (n x q) ──> first B (policy) ──> rows - Z B ──> fit ──> posteriors ──> B ──> ... until B stays
+    covariates ──> Z (n x q) ──> first B (policy) ──> rows - Z B ──> fit ──> posteriors ──> B ──> ... until B settles
 
 The engine sees rows less the present effects, so every kind of family, start and decision works as without covariates.
 Each round ends with the regression of the rows on posteriors and covariates jointly, and the fit that is kept is that
@@ -39,13 +39,13 @@ from ..rows.base import ArrayRows
 from ..tables.checking import check_init
 from ..tables.counts import LOG_COUNTS
 from ..tables.covariates import coded, coding_of, covariate_frame, covariate_names
-from ..tables.gaps import has_gaps
+from ..tables.kinds import has_gaps
 from ..tables.scaling import adjusted
 from .fitting import POWER, RAW, STANDARDISE, Fitted, adopt, fit_rows, scaled_rows, specification
 
 __all__ = [
-    "CovariateFit", "Covariates", "attach", "check_combination", "fit_and_attach", "fit_with_covariates",
-    "forget_covariates", "given_groups", "read_covariates", "regression", "sample_for_effects",
+    "COVARIATE_ATTRIBUTES", "CovariateFit", "Covariates", "attach", "check_combination", "fit_and_attach",
+    "fit_with_covariates", "given_groups", "read_covariates", "regression", "sample_for_effects",
 ]  # fmt: skip
 
 # Rounds of effects and groups; one to three are enough for groups that are apart. The first few, as long as the effects
@@ -56,7 +56,13 @@ _SAMPLE_ROWS = 5_000
 # Cells of these rows at most: 160 MB of doubles.
 _SAMPLE_CELLS = 2 * 10**7
 # What `attach` adds to an estimator.
-_KNOWN = ("covariates_", "covariate_effects_", "covariate_shares_", "covariate_share_", "covariate_warning_")
+COVARIATE_ATTRIBUTES = (
+    "covariates_",
+    "covariate_effects_",
+    "covariate_shares_",
+    "covariate_share_",
+    "covariate_warning_",
+)
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ def given_groups(table, weights, found: Covariates, labels: np.ndarray, n_cluste
 def fit_with_covariates(
     estimator, table, weights, found: Covariates, effects: np.ndarray | None = None
 ) -> CovariateFit:
-    """Fit groups and effects in turn, from these effects on, until they stay; see the module's first lines."""
+    """Fit groups and effects in turn, from these effects on, until they settle (see the module's docstring)."""
     if estimator.transformation == POWER:
         raise ValueError("covariates and transformation='power' cannot be combined: transform the columns before")
     effects = _starting_effects(estimator, table, weights, found) if effects is None else effects
@@ -183,7 +189,7 @@ def fit_with_covariates(
             break
         effects = effects + step.effects
         anew = anew and decides_anew(moved) and number < _ANEW
-        if fitted.chosen.moved or not len(start):  # groups that are kept stay those that they began with
+        if fitted.chosen.moved or not len(start):  # groups that are not moved remain those of the start
             start = posteriors.T if fitted.chosen.moved else posteriors.argmax(axis=0)
         problem.rows.close()
     return CovariateFit(effects, step, number, settled, fitted)
@@ -204,7 +210,7 @@ def _again(estimator, rows, weights, fitted: Fitted, start: np.ndarray) -> Fitte
 
 def _fit_quietly(estimator, table, weights, quiet: bool) -> Fitted:
     with warnings.catch_warnings():
-        if quiet:  # said in the first round
+        if quiet:  # the first round has warned already
             warnings.simplefilter("ignore")
         return fit_rows(estimator, table, weights)
 
@@ -267,12 +273,6 @@ def _count_effects(estimator, more: int, n: float) -> None:
         if criterion.of_partition is None and hasattr(estimator, f"{name}_"):
             paid = criterion(likelihood, before + more, n, 0.0) - criterion(likelihood, before, n, 0.0)
             setattr(estimator, f"{name}_", getattr(estimator, f"{name}_") + paid)
-
-
-def forget_covariates(estimator) -> None:
-    """Remove what an earlier fit with covariates has left."""
-    for name in _KNOWN:
-        estimator.__dict__.pop(name, None)
 
 
 def fit_and_attach(estimator, table, weights, covariates: Any):

@@ -1,4 +1,4 @@
-"""`summary()` and `plot()` of a fitted estimator, and the warnings of a fit.
+"""`summary()` and `plot()` of a fitted estimator.
 
 In: the fitted attributes. Out: a `Summary`, which prints as a few lines and renders as a table in a notebook, and a
 plot of the groups in the plane of two axes.
@@ -6,7 +6,6 @@ plot of the groups in the plane of two axes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -14,18 +13,15 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.wording import column_name, count, group_name, listed
-from ..core.data.problem import Problem
-from ..core.engine.loop import Fit, StopKind
-from .mixed import shares_of, variable_names_of, variable_sizes
+from .._utils.wording import column_name, count, listed
+from .fitting import variable_names_of
+from .mixed import shares_of, variable_sizes
 from .naming import names_of_groups
 
 __all__ = [
-    "Described", "Summary", "covariate_words", "summary_lines", "warn_of_constant_columns", "warn_of_empty_groups",
-    "warn_unless_converged", "warnings_of",
+    "Described", "Summary", "covariate_words", "summary_lines", "warnings_of",
 ]  # fmt: skip
 
 # Names and groups that a summary lists; the rest is counted. This is about two lines.
@@ -158,48 +154,6 @@ def warnings_of(model: Any) -> list[str]:
             "that the groups are reproduced on other rows (fisherem.stability)"
         )
     return found
-
-
-def warn_of_constant_columns(problem: Problem, names) -> None:
-    """Warn about constant columns, which cannot be selected."""
-    constant = np.flatnonzero(problem.constant)
-    if len(constant):
-        shown = listed(constant, quoted=False) if names is None else listed([names[j] for j in constant])
-        warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)
-
-
-def warn_of_empty_groups(estimator) -> None:
-    """Warn about groups of a fitted estimator that are not the most probable group of any row."""
-    K = len(estimator.weights_)
-    empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
-    if len(empty):
-        names, has = listed(map(group_name, empty.tolist()), quoted=False), "has" if len(empty) == 1 else "have"
-        share = "its share is" if len(empty) == 1 else "their shares are"
-        text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
-        warnings.warn(
-            f"{text}; try fewer clusters, and look for rows that lie far from all others",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
-def warn_unless_converged(estimator, fit: Fit) -> None:
-    """Warn if the iterations of a fit ended before the stopping rule was met, or if a group has no rows."""
-    warn_of_empty_groups(estimator)
-    if fit.converged:
-        return
-    if fit.stop.kind is StopKind.CYCLE:
-        text = (
-            f"the iterations ended in a cycle after {fit.n_iter}: the F-step does not maximise the likelihood; "
-            "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
-        )
-    elif fit.stop.kind is StopKind.MAX_ITER:
-        text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
-    else:
-        text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
-    if unscaled := getattr(estimator, "scale_warning_", ""):
-        text = f"{unscaled}. Also, {text}"
-    warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
 class Described:

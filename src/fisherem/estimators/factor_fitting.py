@@ -11,21 +11,20 @@ from ..core.engine.loop import Fit
 from ..core.engine.multistart import Specification
 from ..core.factors.starts import fit_short_then_long
 from ..model.factors import Structure
+from ..policy.criterion import criteria_values
 from ..policy.scaling import standard_deviations
 from ..tables.checking import check_clusters, check_table, check_weights
-from ..tables.precision import in_precision_of
+from ..tables.kinds import in_precision_of
 from ..tables.scaling import in_unit, rescaled
 from .fitting import (
     RAW,
     STANDARDISE,
     DividedColumns,
-    criteria_values,
+    distances_of,
     feature_names,
     specification,
     warn_of_constant_columns,
 )
-from .naming import forget_names
-from .outlying import distances_of
 
 __all__ = ["FittedFactors", "adopt_factors", "fit_factors", "opened", "prepared_rows"]
 
@@ -104,7 +103,7 @@ def adopt_factors(estimator, fitted: FittedFactors):
     problem, fit, scales = fitted.problem, fitted.fit, fitted.divisors
     solution, density = fit.solution, fit.solution.density
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
-    forget_names(estimator)
+    vars(estimator).pop("group_names_", None)  # another fit has other groups
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.structure_ = fitted.structure.name
     estimator.n_factors_ = solution.each

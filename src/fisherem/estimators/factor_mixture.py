@@ -18,7 +18,7 @@ from ..core.factors.starts import MIXED
 from ..model.dlm import AUTO
 from ..model.factors import resolve_structure
 from ..tables.checking import check_init, check_number, check_one_of
-from ..tables.file_table import DEFAULT_MEMORY
+from ..tables.parameters import DEFAULT_MEMORY
 from .factor_fitting import adopt_factors, fit_factors, opened
 from .fitting import RAW, STANDARDISE, check_run_parameters, warn_unless_converged
 from .prediction import FittedMixture

@@ -8,21 +8,21 @@ from sklearn.base import BaseEstimator
 
 from .._utils.public import public
 from ..core.data.problem import AUTO_RIDGE
-from ..core.dlm.f_step.dense import DISCRIMINANTS
+from ..core.dlm.f_step.step import DISCRIMINANTS
 from ..core.dlm.family import DLMFamily, Means
 from ..core.engine.loop import STOPPING, Settings
 from ..core.engine.multistart import Specification
+from ..core.starts.partitions import start_of
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.counts import LOG_COUNTS
-from ..tables.file_table import DEFAULT_MEMORY
-from ..tables.precision import in_precision_of
-from .covariates import check_combination, fit_and_attach, forget_covariates
-from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, fit_rows, warn_unless_converged
+from ..tables.kinds import in_precision_of
+from ..tables.parameters import DEFAULT_MEMORY
+from .covariates import COVARIATE_ATTRIBUTES, check_combination, fit_and_attach
+from .fitting import SCALES, TRANSFORMATIONS, adopt, check_run_parameters, counted, fit_rows, warn_unless_converged
 from .missing import ToleratesGaps
-from .mixed import counted
 from .prediction import FittedDLM
 from .published import published_settings
 
@@ -32,11 +32,6 @@ MEANS = tuple(means.value for means in Means)
 # The greedy axes do not attain the maximum of eq. (6): with the means inside them, the accuracy on usps358 falls to
 # 0.62. Full means keep the paper's axes.
 _DISCRIMINANT = {"latent": "svd", "full": "orthonormal"}
-
-
-def _is(init, name: str) -> bool:
-    """Whether `init`, which is a name or an array, is this name."""
-    return isinstance(init, str) and init == name
 
 
 @public
@@ -309,9 +304,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         self._check_parameters()
         table = check_table(self, X, reset=True, elsewhere=True, feature_names=feature_names)
         weights = check_weights(sample_weight, table)
-        check_combination(self, covariates, self.transformation)
+        if covariates is not None:
+            check_combination(self, covariates, self.transformation)
         table = counted(self, table, self.transformation)
-        forget_covariates(self)
+        for name in COVARIATE_ATTRIBUTES:  # of an earlier fit
+            self.__dict__.pop(name, None)
         if covariates is None:
             fitted = fit_rows(self, table, weights)
             with fitted.problem.rows.closed_on_error():
@@ -367,7 +364,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             if self.n_clusters == 1:
                 raise ValueError(f"n_axes must be None for n_clusters=1, as one group has no axes; got {self.n_axes!r}")
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
-        latent = self.means == Means.LATENT.value
+        latent, start = self.means == Means.LATENT.value, start_of(self.init)
         family = DLMFamily(
             n_clusters=self.n_clusters,
             d=most if self.n_axes is None else min(most, self.n_axes),
@@ -377,10 +374,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
             # a random partition does not separate the groups, so it cannot say how many axes are needed
-            adaptive_axes=latent and self.n_axes is None and not _is(self.init, "random"),
+            adaptive_axes=latent and self.n_axes is None and start.separates,
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)
-        # among k-means runs the inertia chooses better than the likelihood (usps358: accuracy 0.93 against 0.57)
-        first = latent and _is(self.init, "kmeans")
-        return Specification(family, settings, init, self.n_init, self.random_state, first)
+        return Specification(family, settings, init, self.n_init, self.random_state, latent and start.best_first)

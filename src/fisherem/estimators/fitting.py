@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._utils.wording import column_name
+from .._utils.wording import column_name, group_name, listed
+from ..core.data.e_step import DistanceMoments, calibrated, distance_moments
 from ..core.data.problem import Problem, prepare
 from ..core.dlm.f_step.step import FStep
+from ..core.engine.loop import Fit, StopKind
 from ..core.engine.multistart import Specification
+from ..core.missing.completion import conditional_of
 from ..core.missing.iteration import exact
+from ..core.missing.patterns import by_rows
 from ..core.starts.partitions import STARTS
-from ..model.criteria import CRITERIA, bic
-from ..policy.criterion import Partition
-from ..policy.decisions import Decision, decisions_table
+from ..model.criteria import bic
+from ..policy.criterion import Partition, criteria_values
+from ..policy.decisions import Chosen, Decision, decisions_table
 from ..policy.default_fit import default_fit
 from ..policy.missing import NO_POWERS, check_gaps, completed, log_jacobian
-from ..policy.model import Chosen
-from ..policy.powers import Powers, total_log_slope
-from ..policy.roles import roles_table
+from ..policy.powers import Powers
 from ..policy.scaling import (
     RAW,
     SCALES,
@@ -28,23 +33,24 @@ from ..policy.scaling import (
     divisors,
     large_columns_text,
     scaling,
+    warn_of_constant_columns,
     warn_of_large_columns,
 )
+from ..policy.variables import roles_table
+from ..rows.variables import Blocks
 from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
-from ..tables.counts import LOG_COUNTS
-from ..tables.file_table import parse_memory
-from ..tables.gaps import has_gaps
-from ..tables.precision import in_precision_of
-from ..tables.scaling import bent, in_unit, rescaled
-from .describing import warn_of_constant_columns, warn_of_empty_groups, warn_unless_converged
-from .mixed import blocks_of, column_names_of, variable_names_of
-from .naming import forget_names
-from .outlying import distances_of
+from ..tables.counts import LOG_COUNTS, logarithms
+from ..tables.encoding import Encoding
+from ..tables.kinds import counts_text, has_gaps, in_precision_of, indicators_text
+from ..tables.parameters import parse_memory
+from ..tables.scaling import in_unit, rescaled
+from .bent import fit_bent
 
 __all__ = [
     "POWER", "RAW", "SCALES", "STANDARDISE", "TRANSFORMATIONS", "DividedColumns", "Fitted", "ScaledRows", "adopt",
-    "check_parameters", "check_run_parameters", "criteria_values", "feature_names", "fit_rows", "scaled_rows",
-    "specification", "warn_of_constant_columns", "warn_of_empty_groups", "warn_unless_converged",
+    "blocks_of", "check_parameters", "check_run_parameters", "counted", "distances_of",
+    "feature_names", "fit_rows", "scaled_rows", "specification", "variable_names_of", "warn_of_constant_columns",
+    "warn_of_empty_groups", "warn_unless_converged",
 ]  # fmt: skip
 
 POWER = "power"
@@ -52,10 +58,6 @@ TRANSFORMATIONS = (RAW, POWER, LOG_COUNTS)
 # Squared distances are differences of squares, whose rounding is about 1e-16 mean variances per variable: divided by a
 # smaller variance than this, it would decide the densities.
 LEAST_FLOOR = 1e-9
-# How often exponents and groups are estimated in turn; on ten tables they converged after two to four rounds.
-_ROUNDS = 5
-# Rows that exponents are estimated on: their error is then far below the spacing of the candidate exponents.
-_ROWS_FOR_EXPONENTS = 10_000
 
 
 def check_parameters(estimator) -> None:
@@ -82,9 +84,39 @@ def specification(estimator, n: int, p: int) -> Specification:
     return estimator._specification(n, p)
 
 
-def feature_names(estimator):
-    """The names of the columns that an estimator or a search computes with; None where the table had none."""
-    return column_names_of(estimator)
+# -- the columns that an estimator computes with -----------------------------------------------------------------------
+
+
+def feature_names(estimator: Any) -> Any:
+    """The names of the columns: those of the encoding, or `feature_names_in_`; None where the table had none."""
+    encoding: Encoding | None = getattr(estimator, "encoding_", None)
+    return getattr(estimator, "feature_names_in_", None) if encoding is None else encoding.column_names
+
+
+def variable_names_of(estimator: Any) -> Any:
+    """The names of the variables, of which a category is one; None where the table had none."""
+    encoding: Encoding | None = getattr(estimator, "encoding_", None)
+    return getattr(estimator, "feature_names_in_", None) if encoding is None else encoding.names
+
+
+def blocks_of(estimator: Any) -> Blocks | None:
+    """Which variable each column belongs to; None where each is its own."""
+    encoding: Encoding | None = getattr(estimator, "encoding_", None)
+    return None if encoding is None else encoding.blocks
+
+
+def counted(estimator: Any, table: Any, transformation: str) -> Any:
+    """A checked table with the logarithms of its counts where these are asked for; elsewhere a hint at counts."""
+    vars(estimator).pop("count_total_", None)
+    if transformation == LOG_COUNTS:
+        return logarithms(estimator, table, feature_names(estimator))
+    if transformation == RAW and not hasattr(estimator, "encoding_"):
+        for said in filter(None, (counts_text(table), indicators_text(table, feature_names(estimator)))):
+            warnings.warn(said, stacklevel=3)
+    return table
+
+
+# -- fitting -----------------------------------------------------------------------------------------------------------
 
 
 class DividedColumns:
@@ -147,22 +179,6 @@ class Fitted(DividedColumns):
         return float(bic(likelihood, self.n_parameters(), self.problem.weight))
 
 
-def criteria_values(
-    log_likelihood: float, n_parameters: float, entropy: float, problem: Problem, states, support
-) -> dict[str, float]:
-    """The value of every criterion in `CRITERIA`, by name; larger is better.
-
-    `states` hold the posteriors and `support` the selected variables (indices), for the criteria of a partition.
-    """
-    partition = Partition.of(problem, states)
-    return {
-        name: criterion(log_likelihood, n_parameters, problem.weight, entropy)
-        if criterion.of_partition is None
-        else criterion.of_partition(partition, support, entropy)
-        for name, criterion in CRITERIA.items()
-    }
-
-
 def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
     """Fit to checked rows (n x p): an array, anything that `ArrayRows` reads, or a table with an engine of its own.
 
@@ -177,7 +193,7 @@ def fit_rows(estimator, table, weights=None, prior=None) -> Fitted:
             raise ValueError(NO_POWERS)
         if blocks_of(estimator) is not None:
             raise ValueError("transformation='power' takes numbers only, and this table has categories: use 'none'")
-        return _fit_bent(estimator, table, weights, prior)
+        return fit_bent(estimator, table, weights, lambda bent: _fit_scaled(estimator, bent, weights, prior))
     return _fit_scaled(estimator, table, weights, prior)
 
 
@@ -203,47 +219,6 @@ def _scaled(raw: Problem, estimator, table, weights, n_jobs, prior) -> tuple[Pro
     scales = divisors(raw, done) * raw.unit
     raw.rows.close()
     return _prepared(rescaled(table, scales), weights, estimator, n_jobs, prior), scales, decision
-
-
-def _fit_bent(estimator, table, weights, prior) -> Fitted:
-    """Estimate exponents of the columns and groups in turn, starting from one group; the best by BIC is kept."""
-    numbers, values, sampled_weights = _some_rows(estimator, table, weights)
-    given = not isinstance(estimator.init, str) and np.ndim(estimator.init) == 1
-    labels = np.unique(np.asarray(estimator.init), return_inverse=True)[1] if given else np.zeros(len(table), int)
-    best: Fitted | None = None
-    seen: list[bytes] = []
-    for _ in range(_ROUNDS):
-        powers = Powers.within(values, labels[numbers], sampled_weights)
-        if powers.exponents.tobytes() in seen:
-            break
-        seen.append(powers.exponents.tobytes())
-        fitted = _fit_scaled(estimator, bent(table, powers), weights, prior)
-        with fitted.problem.rows.closed_on_error():
-            log_slope = total_log_slope(fitted.problem, powers, fitted.divisors)
-            fitted = replace(fitted, powers=powers, log_slope=log_slope)
-            labels = fitted.problem.rows.gather(fitted.chosen.fit.states, "labels")
-        worse = fitted if best is not None and fitted.bic <= best.bic else best
-        best = best if worse is fitted else fitted
-        if worse is not None:
-            worse.problem.rows.close()
-    assert best is not None
-    return best
-
-
-def _some_rows(estimator, table, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(numbers, values, weights) of the rows that exponents are estimated on: all, or a sample of many."""
-    n = table.shape[0]
-    if n > _ROWS_FOR_EXPONENTS:
-        rng = check_random_state(estimator.random_state)
-        share = None if weights is None else weights / weights.sum()
-        most = _ROWS_FOR_EXPONENTS if share is None else min(_ROWS_FOR_EXPONENTS, np.count_nonzero(share))
-        numbers = np.sort(rng.choice(n, most, replace=False, p=share))
-        weights = None  # the rows were drawn with these probabilities
-    else:
-        numbers = np.arange(n) if weights is None else np.flatnonzero(weights)
-    take = getattr(table, "rows_at", None)
-    values = np.asarray(table[numbers] if take is None else take(numbers), float)
-    return numbers, values, np.ones(len(numbers)) if weights is None else weights[numbers]
 
 
 def scaled_rows(estimator, table, weights, n_jobs, prior=None) -> tuple[Problem, np.ndarray | None]:
@@ -283,24 +258,25 @@ def adopt(estimator, fitted: Fitted):
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
     names = feature_names(estimator)
     estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
-    forget_names(estimator)
+    vars(estimator).pop("group_names_", None)  # another fit has other groups
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs
     columns = estimator.sparse_loadings_.any(axis=1)
     estimator.support_ = columns if problem.blocks is None else problem.blocks.any_of(columns)
     estimator.weights_ = density.proportions
-    p = problem.p
-    powers = fitted.powers or Powers(np.ones(p), np.zeros(p), np.ones(p), np.ones(p))
-    estimator.exponents_ = powers.exponents
-    estimator.bending_ = np.stack([powers.centres, powers.spreads, powers.factors])
-    estimator.centre_ = powers.inverse((problem.centre * scales)[None])[0]
+    p, powers = problem.p, fitted.powers
+    given = _unchanged if powers is None else powers.inverse  # from transformed rows to rows as they were given
+    estimator.exponents_ = np.ones(p) if powers is None else powers.exponents
+    bending = (np.zeros(p), np.ones(p), np.ones(p))
+    estimator.bending_ = np.stack(bending if powers is None else [powers.centres, powers.spreads, powers.factors])
+    estimator.centre_ = given((problem.centre * scales)[None])[0]
     # what prediction uses: with an offset of 1e15, means and centre would leave no digits of their difference
     estimator.row_centre_, estimator.row_means_ = problem.centre, _means(problem, solution, loadings) + problem.shift
     means = estimator.row_means_ + problem.centre
-    estimator.means_ = in_precision_of(problem.rows, powers.inverse(means * scales))
+    estimator.means_ = in_precision_of(problem.rows, given(means * scales))
     group_means = problem.scatter.to_variables(solution.means.T).T + problem.shift + problem.centre
-    estimator.group_means_ = in_precision_of(problem.rows, powers.inverse(group_means * scales))
+    estimator.group_means_ = in_precision_of(problem.rows, given(group_means * scales))
     estimator.latent_means_ = means @ estimator.loadings_
     estimator.covariances_ = density.covariances * signs[:, None] * signs
     estimator.noise_variances_ = density.noises
@@ -312,15 +288,12 @@ def adopt(estimator, fitted: Fitted):
     estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
     estimator.n_parameters_ = fitted.n_parameters()
     estimator.n_missing_ = 0 if problem.gaps is None else problem.gaps.n_missing
-    partition = Partition.of_labels(problem, estimator.labels_, K)
     support = np.flatnonzero(columns)
-    for name, criterion in CRITERIA.items():
-        if criterion.of_partition is not None:
-            value = criterion.of_partition(Partition.of(problem, fit.states), support, fit.entropy)
-        else:
-            value = criterion(estimator.log_likelihood_, estimator.n_parameters_, problem.weight, fit.entropy)
+    likelihood, parameters = estimator.log_likelihood_, estimator.n_parameters_
+    for name, value in criteria_values(likelihood, parameters, fit.entropy, problem, fit.states, support).items():
         setattr(estimator, f"{name}_", value)
     if sparse is not None:
+        partition = Partition.of_labels(problem, estimator.labels_, K)
         estimator.roles_ = roles_table(partition, support, _names(estimator, problem.n_variables))
     if chosen.fewest is not None:
         fewest = np.isin(np.arange(problem.p), chosen.fewest)
@@ -332,6 +305,10 @@ def adopt(estimator, fitted: Fitted):
     estimator.stop_reason_ = str(fit.stop)
     estimator.starts_ = chosen.starts
     return estimator
+
+
+def _unchanged(rows: np.ndarray) -> np.ndarray:
+    return rows
 
 
 def _names(estimator, p: int) -> list[str]:
@@ -349,3 +326,49 @@ def _means(problem: Problem, solution, loadings: np.ndarray) -> np.ndarray:
     if solution.metric is not None:  # variables that are correlated through the factors shift too
         loadings = solution.metric.in_variables(scatter).spread_along(loadings)
     return overall + inside @ loadings.T
+
+
+def distances_of(problem: Problem, solution) -> np.ndarray:
+    """`distance_moments_` of a fit: means and variances (2 x K) of the squared distances of its rows."""
+    if problem.gaps is None:
+        return calibrated(distance_moments(problem.rows, solution), problem.p)
+    found = conditional_of(problem, solution)
+    observed = by_rows(found.rows.patterns.observed.mean(axis=1), found.rows.patterns.counts)
+    return calibrated(DistanceMoments.of(found.weighted, found.distances, observed), problem.p)
+
+
+# -- warnings ----------------------------------------------------------------------------------------------------------
+
+
+def warn_of_empty_groups(estimator) -> None:
+    """Warn about groups of a fitted estimator that are not the most probable group of any row."""
+    K = len(estimator.weights_)
+    empty = np.flatnonzero(np.bincount(estimator.labels_, minlength=K) == 0)
+    if len(empty):
+        names, has = listed(map(group_name, empty.tolist()), quoted=False), "has" if len(empty) == 1 else "have"
+        share = "its share is" if len(empty) == 1 else "their shares are"
+        text = f"{names} {has} no rows: {share} spread over rows that are more probable in other groups"
+        warnings.warn(
+            f"{text}; try fewer clusters, and look for rows that lie far from all others",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def warn_unless_converged(estimator, fit: Fit) -> None:
+    """Warn if the iterations of a fit ended before the stopping rule was met, or if a group has no rows."""
+    warn_of_empty_groups(estimator)
+    if fit.converged:
+        return
+    if fit.stop.kind is StopKind.CYCLE:
+        text = (
+            f"the iterations ended in a cycle after {fit.n_iter}: the F-step does not maximise the likelihood; "
+            "the most likely iterate of the cycle is returned (another discriminant or model may converge)"
+        )
+    elif fit.stop.kind is StopKind.MAX_ITER:
+        text = f"no convergence within max_iter={estimator.max_iter} iterations: raise max_iter or tol"
+    else:
+        text = f"stopped after {fit.n_iter} iterations: {fit.stop}; try fewer clusters or more starts"
+    if unscaled := getattr(estimator, "scale_warning_", ""):
+        text = f"{unscaled}. Also, {text}"
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)

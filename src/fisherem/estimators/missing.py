@@ -13,7 +13,7 @@ from scipy.special import entr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data.distances import tails
+from ..core.data.e_step import tails
 from ..core.data.kernels import Expectation
 from ..core.missing.completion import filled
 from ..core.missing.expectation import Conditional, GapRows
@@ -22,7 +22,7 @@ from ..policy.missing import NO_POWERS, completed, warn_of_empty_rows
 from ..tables.checking import check_number, check_table, check_weights
 from ..tables.encoding import level_of
 from ..tables.frames import as_frame
-from ..tables.gaps import has_gaps
+from ..tables.kinds import has_gaps
 from ..tables.scaling import rescaled
 from .mixed import in_numbers
 
@@ -35,11 +35,7 @@ _MOST_DRAWS = 1000
 class ToleratesGaps:
     """Mixin, to be listed before `FittedDLM`, that extends its methods to tables with missing cells."""
 
-    def __sklearn_tags__(self):
-        """Missing values are allowed."""
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = True
-        return tags
+    _takes_gaps = True
 
     def _conditional(self, table: np.ndarray, sample_weight=None) -> Conditional:
         """The conditional distribution of the rows of a checked table (n x p) given their observed cells."""

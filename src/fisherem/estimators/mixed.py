@@ -7,7 +7,6 @@ encoding, and the rows in these columns. Whatever computes with rows or draws th
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from .._utils.wording import group_name
-from ..rows.variables import Blocks
 from ..tables.checking import check_table, open_rows
-from ..tables.counts import LOG_COUNTS, check_counts, counts_text, indicators_text, log_counts, median_total
+from ..tables.counts import check_counts, log_counts
 from ..tables.encoding import Encoding
 from ..tables.mixed import check_encoded
+from .fitting import feature_names
 
 __all__ = [
-    "blocks_of", "column_names_of", "counted", "in_numbers", "is_in_numbers", "of_columns",
-    "shares_of", "variable_names_of", "variable_sizes",
+    "in_numbers", "is_in_numbers", "of_columns",
+    "shares_of", "variable_sizes",
 ]  # fmt: skip
 
 
@@ -67,25 +66,6 @@ def is_in_numbers(model: Any) -> bool:
     return not hasattr(model, "encoding_") and not hasattr(model, "count_total_")
 
 
-def counted(estimator: Any, table: Any, transformation: str) -> Any:
-    """A checked table with the logarithms of its counts where these are asked for; elsewhere a hint at counts.
-
-    Sets `count_total_` of the estimator, the median total of the rows.
-    """
-    vars(estimator).pop("count_total_", None)
-    names = column_names_of(estimator)
-    if transformation != LOG_COUNTS:
-        if transformation == "none" and not hasattr(estimator, "encoding_"):
-            for said in filter(None, (counts_text(table), indicators_text(table, names))):
-                warnings.warn(said, stacklevel=3)
-        return table
-    if hasattr(estimator, "encoding_"):
-        raise ValueError("transformation='log-counts' takes counts only, and this table has categories: use 'none'")
-    check_counts(table, names)
-    estimator.count_total_ = median_total(table)
-    return log_counts(table, estimator.count_total_)
-
-
 def _in_logarithms(model: Any, X: Any) -> tuple[Any, Any]:
     inner = copy.copy(model)
     del inner.count_total_
@@ -93,29 +73,11 @@ def _in_logarithms(model: Any, X: Any) -> tuple[Any, Any]:
     if X is None:
         return inner, None
     table = check_table(inner, X, reset=False, elsewhere=True)
-    names = column_names_of(inner)
+    names = feature_names(inner)
     check_counts(table, names)
     logs = log_counts(table, model.count_total_)
     index = X.index if isinstance(X, pd.DataFrame) else None
     return inner, pd.DataFrame(logs, index, names) if isinstance(logs, np.ndarray) and names is not None else logs
-
-
-def column_names_of(model: Any) -> Any:
-    """The names of the columns that a model computes with: those of the encoding, or `feature_names_in_` or None."""
-    encoding: Encoding | None = getattr(model, "encoding_", None)
-    return getattr(model, "feature_names_in_", None) if encoding is None else encoding.column_names
-
-
-def variable_names_of(model: Any) -> Any:
-    """The names of the variables, of which a category is one; None where the table had none."""
-    encoding: Encoding | None = getattr(model, "encoding_", None)
-    return getattr(model, "feature_names_in_", None) if encoding is None else encoding.names
-
-
-def blocks_of(model: Any) -> Blocks | None:
-    """Which variable each column belongs to; None where each is its own."""
-    encoding: Encoding | None = getattr(model, "encoding_", None)
-    return None if encoding is None else encoding.blocks
 
 
 def variable_sizes(model: Any) -> np.ndarray:

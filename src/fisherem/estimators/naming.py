@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, group_names_of
 
-__all__ = ["Named", "axis_names", "forget_names", "names_of_groups", "variable_names"]
+__all__ = ["Named", "axis_names", "names_of_groups", "variable_names"]
 
 
 def names_of_groups(model: Any, given: Sequence | None = None) -> list[str]:
@@ -56,11 +56,6 @@ def _short(name: str) -> str:
     return name if len(name) <= _CHARACTERS else name[: _CHARACTERS - 1] + "…"
 
 
-def forget_names(estimator: Any) -> None:
-    """Another fit has other groups: remove the names of the previous ones."""
-    vars(estimator).pop("group_names_", None)
-
-
 class Named:
     """Mixin of `FittedMixture`: names of its groups."""
 
@@ -74,7 +69,7 @@ class Named:
         check_is_fitted(self)
         model: Any = self
         checked = None if names is None else group_names_of(names, len(model.weights_))
-        forget_names(self)
+        vars(self).pop("group_names_", None)
         if checked is not None:
             model.group_names_ = np.array(checked, object)
         return self

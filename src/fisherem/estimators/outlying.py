@@ -8,22 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.data.distances import DistanceMoments, calibrated, distance_moments, distances, tails
-from ..core.data.problem import Problem
-from ..core.missing.completion import conditional_of
-from ..core.missing.patterns import by_rows
+from ..core.data.e_step import distances, tails
 from ..policy.thresholds import THRESHOLDS
 
-__all__ = ["TellsOutliers", "distances_of", "outside", "tells_outliers"]
-
-
-def distances_of(problem: Problem, solution) -> np.ndarray:
-    """`distance_moments_` of a fit: means and variances (2 x K) of the squared distances of its rows."""
-    if problem.gaps is None:
-        return calibrated(distance_moments(problem.rows, solution), problem.p)
-    found = conditional_of(problem, solution)
-    observed = by_rows(found.rows.patterns.observed.mean(axis=1), found.rows.patterns.counts)
-    return calibrated(DistanceMoments.of(found.weighted, found.distances, observed), problem.p)
+__all__ = ["TellsOutliers", "outside", "tells_outliers"]
 
 
 def outside(probabilities) -> np.ndarray:

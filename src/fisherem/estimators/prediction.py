@@ -25,11 +25,11 @@ from ..model.criteria import CRITERIA
 from ..policy.criterion import Partition
 from ..policy.powers import Powers, log_slope
 from ..rows.base import ArrayRows, Rows
-from ..tables.anndata_object import is_anndata, of_cells
+from ..tables.anndata_object import of_cells
 from ..tables.checking import check_flag, check_number, check_table, check_weights
 from ..tables.dask_table import DaskTable
 from ..tables.frames import as_frame
-from ..tables.precision import in_precision_of, precision_of
+from ..tables.kinds import in_precision_of, is_anndata, precision_of
 from ..tables.scaling import bent, in_unit, rescaled
 from .adjusting import TakesCovariates
 from .contributing import ExplainsRows
@@ -70,6 +70,7 @@ class FittedMixture(
     n_parameters_: int
     n_jobs: int | None
     random_state: object
+    _takes_gaps = False  # whether rows in memory may have missing cells: see `ToleratesGaps`
 
     @abstractmethod
     def _solution(self) -> Any:
@@ -90,7 +91,7 @@ class FittedMixture(
     def __sklearn_tags__(self):
         """Sparse rows are supported and stay sparse, and float32 rows have float32 coordinates."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse, tags.input_tags.allow_nan = True, self._takes_gaps
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -218,7 +218,7 @@ def _check_answers(model: Any) -> None:
 
 @contextmanager
 def _quietly():
-    """Warnings of a trial prediction say nothing about the file."""
+    """Silence the warnings of a trial prediction: they are not about the file."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

@@ -15,7 +15,7 @@ from ..core.dlm.family import Means, SparseSettings
 from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO
 from ..tables.checking import check_flag, check_number, check_one_of, check_sparsity
-from ..tables.file_table import DEFAULT_MEMORY
+from ..tables.parameters import DEFAULT_MEMORY
 from .fisher_em import FisherEM
 from .published import published_sparse_settings
 

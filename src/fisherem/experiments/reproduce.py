@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from .._utils.progress import progress_bar
-from ..rows.threads import n_threads
+from ..rows.base import n_threads
 from . import figures, models, published, reading, table1, table2, table3, table4
 from .jobs import Job, Records, complete
 from .paper import DATA

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..policy.thresholds import THRESHOLDS
-from ..tables.file_table import parse_memory
 from ..tables.gaps import REFUSE
+from ..tables.parameters import parse_memory
 from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
 from .cleaning_report import CleaningReport
 from .cube import Cube

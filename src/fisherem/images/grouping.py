@@ -16,8 +16,7 @@ from ..estimators.fitting import RAW, Fitted, adopt, fit_rows, specification
 from ..model.dlm import MODELS
 from ..policy.alternation import Wanted, alternate, fit_subset
 from ..policy.criterion import Partition, judge
-from ..policy.decisions import decisions_of
-from ..policy.model import Chosen
+from ..policy.decisions import Chosen, decisions_of
 from .separating import Exchange, exchanges, separated
 
 __all__ = ["Grouped", "least_pixels", "with_separate_bands", "without_small_groups"]

@@ -23,10 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from ..core.engine.multistart import FitError
-from ..core.starts.metrics import LARGE, centred_rows, coordinates
-from ..core.starts.partitions import distinct_rows
+from ..core.starts.partitions import LARGE, centred_rows, coordinates, distinct_rows
 from ..policy.thresholds import THRESHOLDS
-from ..rows.threads import one_blas_thread
+from ..rows.base import one_blas_thread
 from ..search.scoring import best_matching, contingency
 from ..solvers.kmeans_runs import best_kmeans
 from .clean_pixels import CleanPixels, norms_of

@@ -18,7 +18,7 @@ from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
 from ..estimators.prediction import FittedMixture
 from ..persistence import KINDS
 from ..policy.thresholds import THRESHOLDS
-from ..rows.threads import one_thread_each
+from ..rows.base import one_thread_each
 from ..tables.checking import check_number
 from .clean_pixels import divide_by_norms
 from .cleaning_report import CleaningReport

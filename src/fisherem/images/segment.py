@@ -21,7 +21,7 @@ from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
 from ..policy.scaling import LARGE_COLUMNS, RAW
 from ..policy.thresholds import THRESHOLDS
-from ..rows.threads import one_thread_each
+from ..rows.base import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
 from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number

@@ -163,7 +163,7 @@ class ProfilesDisplay(Display):
         places = range(1, p + 1)  # people count variables from 1
         group_names = legend_names(self.group_names if group_names is None else group_names, K)
         styles = group_styles(K, palette)
-        if not self.selected.all():  # a mark on every variable would say nothing
+        if not self.selected.all():  # marking every variable would distinguish none
             for j in np.flatnonzero(self.selected):
                 ax.axvspan(j + 0.5, j + 1.5, color="0.85", lw=0, zorder=0)
         for k in range(K):

@@ -26,13 +26,13 @@ __all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidat
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
-# All variables that differ settle faster, and what is wanted of them is a better partition, not a fixed point.
+# A climb is there to find a better start and need not converge; with all variables that differ it changes less, too.
 _RELEVANT_ROUNDS = 5
-# The first round of a climb shows whether it is worth going on with, and needs no fixed point for that: with this many
-# iterations a search from some forty starts took three quarters of the time, and on nine kinds of tables with added
-# noise (five draws each) it kept the same partition but for two draws, one better and one worse.
+# The first round of a climb only shows whether to continue it, so its fit need not converge: with this many iterations
+# a search from some forty starts took three quarters of the time, and on nine kinds of tables with added noise (five
+# draws each) it kept the same partition except in two draws, one better and one worse.
 _FIRST_ITERATIONS = 10
-# With more variables than this and than a quarter of the rows the subset says nothing that all variables do not say.
+# With more variables than this and than a quarter of the rows, a fit on the subset differs little from one on all.
 _MANY = 50
 
 
@@ -71,7 +71,7 @@ class Wanted:
     most: int | None = None  # iterations, at most
 
     def phase(self, problem: Problem, spec: Specification) -> Phase:
-        """What is to be iterated."""
+        """The phase of a fit that is to be run."""
         d = max(1, min(self.rank, spec.family.d, len(self.support), problem.p - 1))  # no more than `n_axes` either
         family = replace(spec.family, model=MODELS[self.model], sparse=None, subset=Subset(self.support), d=d)
         return Phase("sparse", family)
@@ -123,7 +123,7 @@ class Rounds(ABC):
     labels: np.ndarray
     rank: int
     model: str | None = None  # None: one by the size of the groups
-    best: Candidate | None = None  # where it stands
+    best: Candidate | None = None  # the present candidate
     ended: bool = False
 
     def __post_init__(self):
@@ -132,16 +132,16 @@ class Rounds(ABC):
 
     @property
     def value(self) -> float:
-        """C of where it stands."""
+        """C of the present candidate; -inf before the first."""
         return -np.inf if self.best is None else self.best.value
 
     @abstractmethod
     def wanted(self) -> Wanted | None:
-        """The next fit. None: it has ended."""
+        """The next fit to be made; None at the end."""
 
     @abstractmethod
     def take(self, found: Candidate) -> None:
-        """Go on from what was wanted."""
+        """Continue from the fit that was asked for."""
 
     def _on(self, partition: Partition, support: np.ndarray) -> Wanted:
         return Wanted(self.labels, support, self.rank, self.model or roomy_model(float(partition.sizes.min())))
@@ -168,7 +168,7 @@ class Alternation(Rounds):
         return self._on(partition, self._support)
 
     def take(self, found: Candidate) -> None:
-        """Until C no longer rises."""
+        """Accept it if C rises; otherwise the rounds end."""
         self.ended = found.value <= self.value + 1e-6
         if not self.ended:
             self.best, self.labels = found, found.labels
@@ -203,7 +203,7 @@ class Climb(Rounds):
         return replace(self._on(partition, support), most=_FIRST_ITERATIONS if self._rounds == 1 else None)
 
     def take(self, found: Candidate) -> None:
-        """Whatever C says of it."""
+        """Accept it, whatever its C."""
         self.best, self.labels = replace(found, rank=self.rank), found.labels
 
 

@@ -1,7 +1,7 @@
 """Columns of few values: what rounding to them says of a variance, and which columns a Gaussian density can judge.
 
-A group that holds one value of a yes/no column has no variance there, and a Gaussian density would praise it without
-end. Two remedies: the spacing of the values is added to the variances, in all rows and within the groups; and the
+A group that holds one value of a yes/no column has no variance there, and its Gaussian likelihood has no bound. Two
+remedies: the spacing of the values is added to the variances, in all rows and within the groups; and the
 judge of partitions leaves out columns in which one value is frequent.
 """
 

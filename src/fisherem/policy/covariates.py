@@ -1,9 +1,10 @@
 """Covariates beside the groups: the effects to begin with, when they have settled, and what is said of them.
 
 The effects are estimated with the groups, in turn: from posteriors their effects (`core.data.joint_regression`), from
-rows less these effects the posteriors. Rows as they are would start with the batches as groups, rows less all that the
-covariates explain with groups that are missing where they are unbalanced. So the first effects are those of k-means
-with covariates, which minimises sum_i |x_i - m_label(i) - B'z_i|^2 over labels, means and B, from both.
+rows less these effects the posteriors. If no effects were taken out at first, the batches could be taken for groups;
+if all that the covariates explain were taken out, groups that are unbalanced over the batches would be lost. So the
+first effects are those of k-means with covariates, which minimises sum_i |x_i - m_label(i) - B'z_i|^2 over labels,
+means and B, started from both kinds of rows.
 """
 
 from __future__ import annotations
@@ -20,12 +21,10 @@ from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily, Subset
 from ..core.engine.family import Phase
 from ..core.engine.multistart import Specification, continue_from
-from ..rows.base import ArrayRows
-from ..rows.threads import one_blas_thread
+from ..rows.base import ArrayRows, one_blas_thread
 from ..solvers.kmeans_runs import best_kmeans
 from ..tables.covariates import covariate_names, described_coding
-from .decisions import Decision
-from .model import Chosen
+from .decisions import Chosen, Decision
 from .noise import fit_with_factors
 from .thresholds import THRESHOLDS
 

@@ -33,7 +33,7 @@ from ..model.criteria import CRITERIA, Criterion
 from ..rows.variables import Blocks
 from .columns import columns_of
 
-__all__ = ["Judged", "Partition", "eigen", "gain", "judge", "price", "ratios"]
+__all__ = ["Judged", "Partition", "criteria_values", "eigen", "gain", "judge", "price", "ratios"]
 
 # Added to the variances (of standardised variables) to keep matrices definite where variables are combinations of
 # each other.
@@ -190,6 +190,22 @@ def gain(partition: Partition, support: np.ndarray, entropy: float) -> float:
     """
     judgeable = len(support) < partition.n - partition.n_clusters and (partition.sizes > 0).all()
     return judge(partition, support).value + entropy if judgeable else float("nan")
+
+
+def criteria_values(
+    log_likelihood: float, n_parameters: float, entropy: float, problem: Problem, states, support
+) -> dict[str, float]:
+    """The value of every criterion in `CRITERIA`, by name; larger is better.
+
+    `states` hold the posteriors and `support` the selected variables (indices), for the criteria of a partition.
+    """
+    partition = Partition.of(problem, states)
+    return {
+        name: criterion(log_likelihood, n_parameters, problem.weight, entropy)
+        if criterion.of_partition is None
+        else criterion.of_partition(partition, support, entropy)
+        for name, criterion in CRITERIA.items()
+    }
 
 
 _SAYS = "of overlapping Gaussian groups on the selected variables, in nats, less a price; 0 for one group"

@@ -17,9 +17,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._utils.agreement import adjusted_rand
 from .._utils.wording import group_name
 from ..core.data.problem import Problem, prepare
+from ..core.data.sampling import SAMPLE_ROWS, one_sample
 from ..core.dlm.family import DLMFamily, Means, Subset
 from ..core.engine.family import Phase
 from ..core.engine.loop import Fit, Stop, StopKind
@@ -27,17 +27,17 @@ from ..core.engine.multistart import FitError, Specification, best_of, continue_
 from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import Candidate, Wanted, fit_subset
-from .decisions import Decision
+from .decisions import Chosen, Decision
 from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
 from .latent_model import fit_latent
-from .missing import fit_exact
-from .model import Chosen, few_rows, fit_best, sample_problem
-from .noise import fit_with_factors, wanted_factors, with_factors
+from .missing import fit_observed
+from .model import fit_best
+from .noise import NOISE_AUTO, fit_with_factors, with_factors
 from .thresholds import THRESHOLDS
 from .variables import Selection, variables_for
 
-__all__ = ["default_fit"]
+__all__ = ["default_fit", "few_rows", "sample_problem", "wanted_factors"]
 
 
 def default_fit(problem: Problem, spec: Specification[DLMFamily], estimator) -> tuple[Problem, Chosen]:
@@ -48,8 +48,7 @@ def default_fit(problem: Problem, spec: Specification[DLMFamily], estimator) -> 
     chosen = _decided(problem, spec, estimator)
     if problem.gaps is None:
         return problem, chosen
-    own = fit_exact(problem, spec, chosen, wanted_factors(problem, estimator.noise_factors))
-    return _or_by_neighbours(problem, spec, estimator, own)
+    return fit_observed(problem, spec, chosen, estimator, wanted_factors(problem, estimator.noise_factors), _decided)
 
 
 def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Chosen:
@@ -62,10 +61,8 @@ def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Cho
         small = sample_problem(problem, check_random_state(spec.random_state))
         found = _on_these(small, spec, estimator, neighbours=problem.prior is not None)
         chosen = _on_all(problem, small, spec, found)
-    except FitError:  # the sample lacks what the rows have
-        return with_factors(
-            problem, spec, _dense(problem, spec, estimator.model), wanted_factors(problem, estimator.noise_factors)
-        )
+    except FitError:  # the sample may lack a group that all rows have
+        return _with_noise(problem, spec, _dense(problem, spec, estimator.model), estimator)
     text = f"a sample of {small.rows.n:,} of {problem.rows.n:,} rows"
     rows = Decision("rows", text, "", "large data: what the sample says is fitted to all rows")
     return chosen.first(rows)
@@ -90,7 +87,7 @@ def _on_these(problem: Problem, spec: Specification[DLMFamily], estimator, neigh
             chosen = _with_variables(problem, dense_spec, estimator.model, chosen, groups)
         elif family.sparse is not None:
             chosen = _with_shares(problem, spec, chosen)
-    chosen = with_factors(problem, spec, chosen, wanted_factors(problem, estimator.noise_factors))
+    chosen = _with_noise(problem, spec, chosen, estimator)
     return _naming_small_groups(problem, chosen, estimator.min_size)
 
 
@@ -113,6 +110,23 @@ def _dense(problem: Problem, spec: Specification[DLMFamily], model) -> Chosen:
     return fit_best(problem, spec, candidates(model))
 
 
+def _with_noise(problem: Problem, spec: Specification[DLMFamily], chosen: Chosen, estimator) -> Chosen:
+    """The fit with the factors of the noise that are asked for; most fits have none."""
+    wanted = wanted_factors(problem, estimator.noise_factors)
+    return chosen if wanted == 0 else with_factors(problem, spec, chosen, wanted)
+
+
+def wanted_factors(problem: Problem, noise: int | str | None) -> int | str:
+    """What noise_factors=None stands for: 0, or with missing cells as many as BIC asks for (0 with categories).
+
+    On complete rows factors change the likelihood but do not improve the groups: on 44 tables the mean adjusted Rand
+    index of the dense fit is 0.52 without and 0.51 with them, at up to four times the price.
+    """
+    if noise is None:
+        return 0 if problem.gaps is None or problem.blocks is not None else NOISE_AUTO
+    return noise
+
+
 # -- the groups --------------------------------------------------------------------------------------------------------
 
 
@@ -127,43 +141,29 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
     given = replace(spec, init=start, first_start=False)
     try:
         first = _dense(problem, given, estimator.model)
-    except FitError:  # the best partition of k-means leads nowhere, others may
+    except FitError:  # no fit from the best partition of k-means: take the best from all starts
         first = _dense(problem, spec, estimator.model)
         start = _labels(problem, first.fit)
     numbers, here = few_rows(problem, rng)
-    if here.blocks is not None:
-        return _from_classes(problem, here, numbers, spec, estimator.model, start, first)
-    judge = Judge(here)
-    with here.rows.threads():
-        ends = _labels(problem, first.fit)[numbers]
-        groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
+    judge = None if here.blocks is not None else Judge(here)
+    if judge is None:  # a table with categories: latent classes from k-means, which the fit keeps
+        groups, decision = class_groups(here, start[numbers], spec.n_clusters)
+    else:
+        with here.rows.threads():
+            ends = _labels(problem, first.fit)[numbers]
+            groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
     if groups.kind is Kind.ANCHOR:
         return first.first(decision), _labels(problem, first.fit)
-    chosen = _from_groups(here, spec, estimator.model, groups, judge)
-    if chosen is not None and len(numbers) < problem.rows.n:
+    whole = len(numbers) == problem.rows.n
+    chosen = _from_groups(problem if whole else here, spec, estimator.model, groups, judge)
+    if chosen is not None and not whole:
         try:
             chosen = _on_all(problem, here, spec, chosen)
         except FitError:  # the sample lacks what the rows have
             chosen = None
     if chosen is None:
         return first.first(decision), _labels(problem, first.fit)
-    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
-
-
-def _from_classes(
-    problem: Problem, here: Problem, numbers, spec: Specification[DLMFamily], model, start: np.ndarray, first: Chosen
-) -> tuple[Chosen, np.ndarray]:
-    """For a table with categories: the groups of latent classes from k-means, which the fit keeps."""
-    groups, decision = class_groups(here, start[numbers], spec.n_clusters)
-    chosen = _from_groups(here, spec, model, groups, None)
-    if chosen is not None and here is not problem:
-        try:
-            chosen = _on_all(problem, here, spec, chosen)
-        except FitError:  # the sample lacks what the rows have
-            chosen = None
-    if chosen is None:
-        return first.first(decision), _labels(problem, first.fit)
-    return chosen.first(decision), groups.labels if here is problem else _labels(problem, chosen.fit)
+    return chosen.first(decision), groups.labels if whole else _labels(problem, chosen.fit)
 
 
 def _from_groups(
@@ -189,7 +189,7 @@ def _from_groups(
 
 
 def _kept(fit: Fit) -> Fit:
-    """A fit of one iteration as a result: what follows it would be worse."""
+    """A fit of one iteration, marked as converged: further iterations would move its groups."""
     if not fit.whole:
         return fit
     return replace(fit, stop=Stop(StopKind.CONVERGED, "groups kept"))
@@ -257,7 +257,28 @@ def _with_shares(problem: Problem, spec: Specification[DLMFamily], dense: Chosen
     return dense
 
 
-# -- large data and missing cells --------------------------------------------------------------------------------------
+# -- large data --------------------------------------------------------------------------------------------------------
+
+
+def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
+    """Some of the rows of large data, prepared with the same ridge: enough to choose a model on."""
+    size = min(SAMPLE_ROWS, max(THRESHOLDS.sample_rows, THRESHOLDS.sample_rows_per_variable * problem.p))
+    scatter = problem.scatter
+    sample = prepare(one_sample(problem, rng, size), ridge=scatter.ridge / scatter.mean_variance)
+    return replace(sample, blocks=problem.blocks)
+
+
+def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Problem]:
+    """(numbers of rows, these rows in memory): few enough to be fitted many times."""
+    rows, size = problem.rows, max(THRESHOLDS.few_rows, THRESHOLDS.few_rows_per_variable * problem.p)
+    if rows.n <= size and (rows.portable or rows is not problem.given):
+        return np.arange(rows.n), problem
+    counting = np.arange(rows.n) if rows.weights is None else np.flatnonzero(rows.weights)
+    numbers = counting if len(counting) <= size else np.sort(rng.choice(counting, size, replace=False))
+    weights = None if rows.weights is None else rows.weights[numbers]
+    share = problem.scatter.ridge / problem.scatter.mean_variance
+    few = prepare(problem.given.take(numbers) - problem.given.centre, weights, ridge=share)
+    return numbers, replace(few, blocks=problem.blocks)
 
 
 def _on_all(problem: Problem, small: Problem, spec: Specification[DLMFamily], found: Chosen) -> Chosen:
@@ -279,51 +300,3 @@ def _on_all(problem: Problem, small: Problem, spec: Specification[DLMFamily], fo
     chosen = replace(found, fit=fit)
     with_noise = fit_with_factors(problem, spec, chosen, fit, m) if m else None
     return chosen if with_noise is None else replace(chosen, fit=with_noise)
-
-
-def _neighbours_tell(problem: Problem, spec: Specification[DLMFamily]) -> bool:
-    """Whether nearest neighbours are asked: the start is open, and the rows are few enough."""
-    open_start = spec.n_clusters > 1 and isinstance(spec.init, str) and problem.prior is None
-    return open_start and problem.rows.n <= THRESHOLDS.neighbours_rows
-
-
-def _are_one(labels: np.ndarray, others: np.ndarray) -> bool:
-    return adjusted_rand(labels, others) > THRESHOLDS.same_groups
-
-
-def _or_by_neighbours(
-    problem: Problem, spec: Specification[DLMFamily], estimator, own: tuple[Problem, Chosen]
-) -> tuple[Problem, Chosen]:
-    """The fit, or one from the groups that rows completed by their nearest neighbours show, where those gain more.
-
-    A table that is completed as one group hides some of what separates its groups; neighbours are mostly of one group.
-    """
-    K, gaps = spec.n_clusters, problem.gaps
-    if gaps is None or not _neighbours_tell(problem, spec):
-        return own
-    weights, options = problem.given.weights, {"ridge": estimator.ridge, "n_jobs": estimator.n_jobs}
-    try:
-        filled = replace(prepare(gaps.observed.by_neighbours(), weights, **options), blocks=problem.blocks)
-        start = _labels(filled, _decided(filled, spec, estimator).fit)
-        labels = _labels(own[0], own[1].fit)
-        if _are_one(start, labels):
-            return own
-        again = replace(spec, init=start, first_start=False)
-        other = fit_exact(
-            problem, again, _decided(problem, again, estimator), wanted_factors(problem, estimator.noise_factors)
-        )
-    except FitError:
-        return own
-    moved = _labels(other[0], other[1].fit)
-    if not other[1].fit.whole or _are_one(moved, labels):
-        return own
-    judge = Judge(problem)
-    gains = judge.gain(labels), judge.gain(moved)
-    better = gains[1].value > gains[0].value + margin(gains[0], K)
-    tried = (
-        f"completed by the model {gains[0].per_row:+.2f}, by nearest neighbours {gains[1].per_row:+.2f} nats per row"
-    )
-    choice = "groups of rows completed by " + ("nearest neighbours" if better else "the model")
-    decision = Decision("missing cells", choice, tried, "gain over one group")
-    kept = other if better else own
-    return kept[0], kept[1].said(decision)

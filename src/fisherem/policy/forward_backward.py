@@ -135,7 +135,7 @@ class Selector:
         return single + (blocks.widths - 1) * self.rank / 2 * np.log(self.partition.n)
 
     def conditional_gains(self) -> np.ndarray:
-        """n/2 log(t_j|S / w_j|S) of every variable, before any price; -inf where S leaves it nothing of its own."""
+        """n/2 log(t_j|S / w_j|S) of every variable, before any price; -inf where S explains all of it."""
         t, w = self._all.given, self._groups.given
         own = self._usable & (w > THRESHOLDS.own_variance * self.within) & (t > 0)
         gains = np.full(len(t), -np.inf)
@@ -147,7 +147,7 @@ class Selector:
     def gains(self) -> np.ndarray:
         """What adding each variable to S gains; -inf for those that do not differ between the groups by themselves.
 
-        A variable that only sharpens others (a suppressor) is no answer to which variables make the groups.
+        A variable that only sharpens others (a suppressor) does not make the groups.
         """
         gains = self.conditional_gains() - self.prices(len(self.support))
         blocks = self.partition.blocks
@@ -171,7 +171,7 @@ class Selector:
         """Forward and backward from some variables until neither gains: the columns of S, at least one, ascending."""
         self.reset(list(start or []))
         seen: set[frozenset[int]] = set()
-        # rounding can make a variable worth adding and worth leaving out: S must not go in a circle
+        # rounding can make a variable worth adding and worth leaving out: end where S repeats
         while (here := frozenset(self.support)) not in seen:
             seen.add(here)
             self._drop()

@@ -87,7 +87,7 @@ def best_groups(
 
     for name, labels in _climbed(problem, spec, judge, starts):
         judged(name, labels)
-    # what leads nowhere on all variables may lead to groups that few of them make
+    # groups that few variables make may be lost in fits to all variables: climb on few from each partition as well
     for name, labels in _on_few(problem, spec, sorted(found, key=lambda one: -one.gain.value)[:_MOST_CLIMBS]):
         judged(name, labels)
     tried = ", ".join(f"{one.name} {one.gain.per_row:+.2f}" for one in found)

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._utils.agreement import adjusted_rand
 from ..core.data.problem import Problem, prepare
 from ..core.dlm.family import DLMFamily
 from ..core.engine.loop import Fit, restore
 from ..core.engine.multistart import Specification, side_by_side
-from ..rows.threads import one_blas_thread
+from ..core.starts.partitions import adjusted_rand
+from ..rows.base import one_blas_thread
 from ..solvers.kmeans_runs import KMeansRun, best_kmeans
 
 __all__ = ["agreements", "fisher_em", "kmeans", "split_rows"]

@@ -91,7 +91,7 @@ class Judge:
         given, columns = problem.given, columns_of(problem)
         self.weights = np.ones(given.n) if given.weights is None else given.weights
         self._values, self.floors = given.everything(), columns.floors
-        # a Gaussian group follows a frequent value without end: such columns make groups, but say nothing about them
+        # a frequent value has no variance, so columns with one would give any group at that value an unbounded gain
         self._mute = problem.constant | columns.spiked
         varying = max(1, int((~problem.constant).sum()))
         seen = ~self._mute & (self.floors <= THRESHOLDS.category)

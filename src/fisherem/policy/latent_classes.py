@@ -10,8 +10,8 @@ E-step only while what it explains,
 is above 0. The gain over one class, in nats, is the log-likelihood less that of one class less log n / 2 for each
 parameter of the variables that take part and of the shares of the classes.
 
-A Gaussian density takes the small variance of an indicator within a group for a small noise, and praises a group that
-holds one level without end; the shares of a category have no variance.
+A Gaussian density takes the small variance of an indicator within a group for a small noise, and its likelihood has no
+bound for a group that holds one level; the shares of a category have no such variance.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .scores import Scores, standardised
 __all__ = ["ClassJudge", "Classes", "LatentClasses"]
 
 _ITERATIONS, _SETTLED = 200, 1e-3
-# Iterations that a partition is judged after: it shall not become another one.
+# Iterations before a partition is judged: few, so that it is still the same partition.
 _JUDGED = 3
-# Rows that the shares of a class are drawn to those of all rows by: no share is 0.
+# Rows with the shares of all rows that are added to every class, so that no share is 0.
 _PRIOR_ROWS = 1.0
 _TINY = 1e-9
 # Least variance of a number within the classes, as a share of its own.

@@ -25,8 +25,7 @@ from ..core.dlm.ridge_and_axes import Groups, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
 from ..model.dlm import MODELS
-from .decisions import Decision
-from .model import Chosen, model_decision
+from .decisions import Chosen, Decision, model_decision
 from .thresholds import THRESHOLDS
 
 __all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]
@@ -125,7 +124,7 @@ def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:
             continue
         count = MODELS[name].covariance.count(spec.n_clusters, d)
         value = fit.log_likelihood - np.log(problem.weight) * count
-        # a variance at the floor is a group of nearly equal rows: its likelihood says nothing
+        # a variance at the floor is a group of nearly equal rows, whose likelihood is arbitrary
         sound = fit.whole and not fit.solution.density.n_floored
         records.append({"model": name, "value": float(value) if sound else -np.inf})
     if not records or max(record["value"] for record in records) == -np.inf:

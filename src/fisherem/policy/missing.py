@@ -1,28 +1,33 @@
-"""Rows with missing cells on their way to a fit: checked, completed, and counted."""
+"""Rows with missing cells on their way to a fit: checked, completed, and fitted to their observed cells."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._utils.wording import column_name, count, listed
 from ..core.data.problem import Problem, prepare
+from ..core.dlm.family import DLMFamily
 from ..core.engine.loop import Fit, Stop, StopKind
-from ..core.engine.multistart import Specification
+from ..core.engine.multistart import FitError, Specification
 from ..core.missing.completion import complete_first
 from ..core.missing.iteration import describe_gaps, exact
-from ..tables.gaps import has_gaps
+from ..core.starts.partitions import adjusted_rand
+from ..tables.kinds import has_gaps
 from ..tables.scaling import in_unit
-from .decisions import Decision
-from .model import Chosen
+from .decisions import Chosen, Decision
+from .groups import margin
+from .judge import Judge
 from .noise import fit_with_factors, noise_decision, numbers_of_factors
 from .thresholds import THRESHOLDS
 
 __all__ = [
-    "NO_POWERS", "check_gaps", "completed", "fit_exact", "imputed", "log_jacobian", "prepared_rows",
+    "NO_POWERS", "check_gaps", "completed", "fit_exact", "fit_observed", "imputed", "log_jacobian", "prepared_rows",
     "warn_of_empty_rows",
 ]  # fmt: skip
 
@@ -59,25 +64,41 @@ def warn_of_empty_rows(missing: np.ndarray) -> None:
         )
 
 
+def fit_observed(
+    problem: Problem,
+    spec: Specification[DLMFamily],
+    chosen: Chosen,
+    estimator,
+    noise: int | str,
+    decide: Callable[[Problem, Specification[DLMFamily], Any], Chosen],
+) -> tuple[Problem, Chosen]:
+    """(the problem with an E-step for the observed cells, the fit to them), from what completed rows chose.
+
+    `noise` is what noise_factors stands for; `decide` makes the decisions on other completed rows.
+    """
+    own = fit_exact(problem, spec, chosen, noise)
+    return _or_by_neighbours(problem, spec, estimator, own, noise, decide)
+
+
 def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int | str) -> tuple[Problem, Chosen]:
     """What was chosen on the completed rows, fitted to the observed cells: model, axes and variables stay.
 
     A spherical noise, with which a fit begins, carries nothing over from what is observed of a row to what is missing;
     on completed rows that does no harm. For noise_factors="auto" (`noise`) more factors than the completed rows ask for
-    are tried, too, and AIC of the observed cells decides: factors also say what the missing cells may be, and a row
-    whose groups hang on those needs all of them (20% missing on wine: 0.95 with the factors that BIC names, 0.96 with
+    are tried, too, and AIC of the observed cells decides: factors also predict the missing cells, and a row
+    whose group depends on those needs all of them (20% missing on wine: 0.95 with the factors that BIC names, 0.96 with
     more).
     """
     there = exact(problem)
     spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
-    keeps = problem.blocks is not None and not chosen.moved  # latent classes are no groups that Fisher-EM improves
+    keeps = problem.blocks is not None and not chosen.moved  # Fisher-EM does not improve latent classes
     if keeps:
         spec = replace(spec, settings=replace(spec.settings, max_iter=1))
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
         numbers.append(max(numbers[0], most_factors(problem, numbers[0])))
     found = [fit_with_factors(there, spec, chosen, chosen.fit, m, "observed cells") for m in sorted(set(numbers))]
-    # where no fit is found, the completed rows have groups that the observed cells have not
+    # without a fit, keep the groups of the completed rows
     fits = [fit for fit in found if fit is not None] or [described(there, chosen.fit)]
 
     def value(fit: Fit) -> float:
@@ -143,3 +164,61 @@ def log_jacobian(problem: Problem, divisors: np.ndarray) -> float:
     rows = problem.gaps.rows
     seen = rows.patterns.sums(rows.weights[:, None])[:, 0] @ rows.patterns.observed
     return -float(seen @ np.log(divisors))
+
+
+# -- groups that nearest neighbours show ------------------------------------------------------------------------------
+
+
+def _neighbours_tell(problem: Problem, spec: Specification[DLMFamily]) -> bool:
+    """Whether nearest neighbours are asked: the start is open, and the rows are few enough."""
+    open_start = spec.n_clusters > 1 and isinstance(spec.init, str) and problem.prior is None
+    return open_start and problem.rows.n <= THRESHOLDS.neighbours_rows
+
+
+def _labels(problem: Problem, fit: Fit) -> np.ndarray:
+    return problem.rows.gather(fit.states, "labels")
+
+
+def _are_one(labels: np.ndarray, others: np.ndarray) -> bool:
+    return adjusted_rand(labels, others) > THRESHOLDS.same_groups
+
+
+def _or_by_neighbours(
+    problem: Problem,
+    spec: Specification[DLMFamily],
+    estimator,
+    own: tuple[Problem, Chosen],
+    noise: int | str,
+    decide: Callable[[Problem, Specification[DLMFamily], Any], Chosen],
+) -> tuple[Problem, Chosen]:
+    """The fit, or one from the groups that rows completed by their nearest neighbours show, where those gain more.
+
+    A table that is completed as one group hides some of what separates its groups; neighbours are mostly of one group.
+    """
+    K, gaps = spec.n_clusters, problem.gaps
+    if gaps is None or not _neighbours_tell(problem, spec):
+        return own
+    weights, options = problem.given.weights, {"ridge": estimator.ridge, "n_jobs": estimator.n_jobs}
+    try:
+        filled = replace(prepare(gaps.observed.by_neighbours(), weights, **options), blocks=problem.blocks)
+        start = _labels(filled, decide(filled, spec, estimator).fit)
+        labels = _labels(own[0], own[1].fit)
+        if _are_one(start, labels):
+            return own
+        again = replace(spec, init=start, first_start=False)
+        other = fit_exact(problem, again, decide(problem, again, estimator), noise)
+    except FitError:
+        return own
+    moved = _labels(other[0], other[1].fit)
+    if not other[1].fit.whole or _are_one(moved, labels):
+        return own
+    judge = Judge(problem)
+    gains = judge.gain(labels), judge.gain(moved)
+    better = gains[1].value > gains[0].value + margin(gains[0], K)
+    tried = (
+        f"completed by the model {gains[0].per_row:+.2f}, by nearest neighbours {gains[1].per_row:+.2f} nats per row"
+    )
+    choice = "groups of rows completed by " + ("nearest neighbours" if better else "the model")
+    decision = Decision("missing cells", choice, tried, "gain over one group")
+    kept = other if better else own
+    return kept[0], kept[1].said(decision)

@@ -18,12 +18,12 @@ from .thresholds import THRESHOLDS
 
 __all__ = [
     "LARGE_COLUMNS", "RAW", "SCALES", "STANDARDISE", "divisors", "large_columns_text", "over_median", "scaling",
-    "share_a_unit", "standard_deviations", "warn_of_large_columns",
+    "share_a_unit", "standard_deviations", "warn_of_constant_columns", "warn_of_large_columns",
 ]  # fmt: skip
 
 RAW, STANDARDISE, AUTO = "none", "standardise", "auto"
 SCALES = (AUTO, STANDARDISE, RAW)
-# How the warning of large columns begins: for those who have said it already.
+# How the warning of large columns begins, so that callers recognise it and do not repeat it.
 LARGE_COLUMNS = "without scaling"
 _TINY = np.finfo(float).tiny
 
@@ -104,3 +104,11 @@ def warn_of_large_columns(problem: Problem, names: Any) -> None:
     """Warn where columns dominate a fit that scales nothing."""
     if text := large_columns_text(problem, names):
         warnings.warn(text, stacklevel=5)
+
+
+def warn_of_constant_columns(problem: Problem, names) -> None:
+    """Warn about constant columns, which cannot be selected."""
+    constant = np.flatnonzero(problem.constant)
+    if len(constant):
+        shown = listed(constant, quoted=False) if names is None else listed([names[j] for j in constant])
+        warnings.warn(f"constant columns carry no information and are never selected: {shown}", stacklevel=4)

@@ -11,11 +11,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._utils.agreement import adjusted_rand
 from ..core.data.problem import Problem
-from ..core.starts.metrics import centred_rows, in_shrunk_metric, principal, sparse_partitions
-from ..core.starts.partitions import distinct_rows
-from ..rows.threads import one_blas_thread
+from ..core.starts.partitions import (
+    adjusted_rand,
+    centred_rows,
+    distinct_rows,
+    in_shrunk_metric,
+    principal,
+    sparse_partitions,
+)
+from ..rows.base import one_blas_thread
 from ..solvers.kmeans_runs import best_kmeans
 from .judge import Judge
 from .thresholds import THRESHOLDS

@@ -1,7 +1,18 @@
-"""sparsity="auto": the variables that make given groups, and the groups that they make.
+"""Which variables make given groups, and the role of every variable in them.
 
-C(K, S) names the fewest variables that suffice. Where many weak, correlated variables carry the groups together (genes,
-pixels), those few make other groups; then more of the variables that differ are taken, until the groups come back.
+sparsity="auto": C(K, S) names the fewest variables that suffice. Where many weak, correlated variables carry the groups
+together (genes, pixels), those few make other groups; then more of the variables that differ are taken, until the
+groups come back.
+
+The role of a variable in a partition is one of
+
+    selected    the partition is made by it
+    redundant   it differs between the groups, and the selected variables explain that: it would add nothing
+    additional  it differs between the groups beyond what the selected variables explain
+    no evidence these rows do not show that it differs; a small difference can remain unseen
+
+A list that suffices is short where variables are redundant. Whoever wants all variables that differ finds them under
+selected, redundant and additional.
 """
 
 from __future__ import annotations
@@ -9,17 +20,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
-from .._utils.agreement import adjusted_rand
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily
 from ..core.engine.multistart import Specification
+from ..core.starts.partitions import adjusted_rand
 from .alternation import Candidate, Wanted, alternate, candidate_of, fit_subset
-from .criterion import Partition
+from .criterion import Partition, judge
 from .forward_backward import Selector, relevant, select
 from .thresholds import THRESHOLDS
 
-__all__ = ["Selection", "variables_for"]
+__all__ = ["NO_EVIDENCE", "ROLES", "Selection", "roles_table", "variables_for"]
+
+NO_EVIDENCE = "no evidence"
+ROLES = ("selected", "redundant", "additional", NO_EVIDENCE)
+# Of the selected variables that explain a redundant one, at most this many are named, and those only that contribute
+# at least this share of the largest contribution.
+_MOST_NAMED, _LEAST_SHARE = 3, 0.2
+_TINY = 1e-9
 
 
 class Selection:
@@ -75,18 +94,6 @@ def variables_for(
     return found
 
 
-def _sufficing(
-    problem: Problem, spec: Specification[DLMFamily], labels: np.ndarray, rank: int, model: str
-) -> Candidate | None:
-    """The variables that C(K, S) names for these groups, with the fit of one iteration, which keeps the groups."""
-    partition = Partition.of_labels(problem, labels, spec.n_clusters)
-    support = select(partition, np.zeros(0, int), rank)
-    if not len(support):
-        return None
-    fit = fit_subset(problem, spec, Wanted(labels, support, rank, model, most=1))
-    return None if fit is None else candidate_of(problem, spec, fit, support, model)
-
-
 def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterator[np.ndarray]:
     """Lists of variables that double, from twice the fewest to all that differ: C's own first, then the strongest."""
     first = np.zeros(0, int) if fewest is None else fewest.support
@@ -101,3 +108,123 @@ def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterat
     while size < len(order):
         size *= 2
         yield selector.columns(order[:size])
+
+
+# -- the roles of all variables ----------------------------------------------------------------------------------------
+
+
+def roles_table(partition: Partition, support: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """A row per variable, for S = `support` (columns): its role, its name and why.
+
+    conditional_gain : nats (n/2 log of a ratio of variances, before any price); for a selected variable what leaving it
+        out would lose, for any other what adding it to S would gain
+    marginal_gain : what the variable by itself gains
+    between_share : its own Fisher's criterion, the share of its variance that lies between the groups
+    criterion_share : the share of Fisher's criterion of S that is lost without it, or gained with it
+    explained_by : for redundant variables, the selected ones that explain them most
+    """
+    # more variables than the rows can tell apart explain each other: leaving out one loses nothing
+    explicable = 0 < len(support) <= partition.n - partition.n_clusters
+    rank = max(1, judge(partition, support).rank) if explicable else partition.n_clusters - 1
+    selector = Selector(partition, partition.directions(support, rank))
+    chosen = np.array(selector.variables(support), int)
+    selector.reset(chosen.tolist())
+    role = _roles(partition, selector, support, rank)
+    gain = selector.conditional_gains()
+    if explicable:
+        gain[np.array(selector.support)] = selector.losses()
+    alone = np.where(np.isfinite(selector.alone), selector.alone, 0.0)
+    between = _per_variable(partition, np.where(partition.constant, 0.0, (partition.H**2).sum(axis=1)))
+    total = np.maximum(_per_variable(partition, partition.scatter.variances()), np.finfo(float).tiny)
+    shown = support if explicable else support[:0]
+    coefficients, share = _fisher_shares(partition, shown)
+    redundant = (role == "redundant") & explicable
+    sizes = _sizes(partition, coefficients, shown)
+    explained = [_named(sizes[:, v], chosen, names) if redundant[v] else "" for v in range(partition.p)]
+    return pd.DataFrame(
+        {
+            # pandas leaves out the columns in the middle where a table is wider than the terminal
+            "role": role,
+            "variable": names,
+            "conditional_gain": np.maximum(np.where(np.isfinite(gain), gain, 0.0), 0.0),
+            "explained_by": explained,
+            "marginal_gain": alone,
+            "between_share": between / total,
+            "criterion_share": share,
+        }
+    )
+
+
+def _roles(partition: Partition, selector: Selector, support: np.ndarray, rank: int) -> np.ndarray:
+    role = np.full(partition.p, NO_EVIDENCE, dtype=object)
+    differs = np.array(selector.variables(relevant(partition, support, rank)), int)
+    role[differs] = "redundant"
+    adds = selector.conditional_gains() > selector.prices(len(selector.support))
+    beyond = differs[adds[differs]]
+    role[beyond] = "additional"
+    role[_per_variable(partition, ~partition.constant) == 0] = NO_EVIDENCE
+    role[selector.support] = "selected"
+    return role
+
+
+def _per_variable(partition: Partition, values: np.ndarray) -> np.ndarray:
+    """Values of the columns, added up over those of each variable."""
+    blocks = partition.blocks
+    return values if blocks is None else np.bincount(blocks.variable, values, blocks.n_variables)
+
+
+def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(coefficients of every column on S (m x columns), share of Fisher's criterion trace(T_S^-1 B_S) by variable).
+
+    With R_b = H_b - T_bS T_SS^-1 H_S, adding b to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out
+    takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
+    """
+    scatter, H = partition.scatter, partition.H
+    if not len(support):
+        return np.zeros((0, len(H))), np.zeros(partition.p)
+    support = partition.free(support)
+    block = scatter.block(support)
+    block[np.diag_indices(len(block))] *= 1 + _TINY
+    inverse = np.linalg.inv(block)
+    columns = np.column_stack([scatter.column(int(s)) for s in support])  # p x m
+    coefficients = inverse @ columns.T
+    solved = inverse @ H[support]
+    value = float((H[support] * solved).sum())
+    rest = H - coefficients.T @ H[support]
+    own = np.maximum(scatter.variances() - np.einsum("mp,pm->p", coefficients, columns), 0)
+    own = np.where(own > 1e-6 * np.maximum(scatter.variances(), np.finfo(float).tiny), own, np.inf)
+    gained = (rest**2).sum(axis=1) / own
+    gained[support] = (solved**2).sum(axis=1) / np.diagonal(inverse)
+    gained[partition.constant] = 0.0
+    blocks = partition.blocks
+    if blocks is not None:
+        gained = gained[[mine[0] for mine in blocks.members]]
+        for v in blocks.wide:
+            mine = blocks.free(blocks.members[v])
+            places = np.flatnonzero(np.isin(support, mine))
+            if len(places):
+                own_part, mine_solved = inverse[np.ix_(places, places)], solved[places]
+                gained[v] = np.trace(np.linalg.solve(own_part, mine_solved @ mine_solved.T))
+            else:
+                left = scatter.block(mine) - coefficients[:, mine].T @ block @ coefficients[:, mine]
+                left[np.diag_indices(len(left))] += 1e-6 * scatter.variances()[mine]
+                gained[v] = np.trace(np.linalg.solve(left, rest[mine] @ rest[mine].T))
+    return coefficients, gained / max(value, np.finfo(float).tiny)
+
+
+def _sizes(partition: Partition, coefficients: np.ndarray, support: np.ndarray) -> np.ndarray:
+    """How much each variable of S contributes to a regression of each variable on S (variables of S x variables)."""
+    support = partition.free(support)
+    size = np.abs(coefficients) * np.sqrt(np.maximum(partition.scatter.variances()[support], 0))[:, None]
+    blocks = partition.blocks
+    if blocks is None or not len(support):
+        return size
+    size = np.stack([_per_variable(partition, row) for row in size])
+    _, place = np.unique(blocks.variable[support], return_inverse=True)
+    return np.stack([size[place == i].sum(axis=0) for i in range(place.max() + 1)])
+
+
+def _named(size: np.ndarray, chosen: np.ndarray, names: list[str]) -> str:
+    """The selected variables that contribute most to a regression on S, by the size of their standardised terms."""
+    order = np.argsort(-size, kind="stable")[:_MOST_NAMED]
+    return ", ".join(names[chosen[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, listed
-from ..rows.threads import one_blas_thread
+from ..rows.base import one_blas_thread
 from ..tables.checking import check_number, check_table
 
 __all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardised", "unit_of", "within_reach"]

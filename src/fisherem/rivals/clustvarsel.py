@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.public import public
-from ..rows.threads import n_threads
+from ..rows.base import n_threads
 from ..tables.checking import check_clusters, check_list, check_number, check_one_of
 from .base import SelectingClusterer, on_one_blas_thread, within_reach
 from .mixtures import Mixture, log_densities, one_group

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._utils.public import public
-from ..rows.threads import n_threads
+from ..rows.base import n_threads
 from ..solvers.sparse_kmeans import Alternation, alternate, bound_grid, dense_start, gap_curve, path
 from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
 from .base import SelectingClusterer, on_one_blas_thread, within_reach

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from .._utils.parallel import run_tasks
-from ..core.starts.partitions import distinct_rows, ward_labels
+from ..core.starts.partitions import distinct_rows
+from ..solvers.ward import ward_labels
 from ..tables.checking import check_list
 from .base import standardised
 from .mixtures import STACK_ELEMENTS, Mixture, em

@@ -7,6 +7,7 @@ share, fill and read states, wherever they are stored. A new engine is a subclas
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,17 +17,41 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from .blocks import Block, BlockState, UncentredBlock, buffer, quiet_overflow, run_several, small_offset, tile_rows
-from .threads import n_threads, one_blas_thread
 
-__all__ = ["ArrayRows", "ElsewhereRows", "Rows"]
+__all__ = ["ArrayRows", "ElsewhereRows", "Rows", "n_threads", "one_blas_thread", "one_thread_each"]
 
 # Bytes that the states of all concurrent runs may take, however few rows there are.
 _ROOM = 2**26
 # Rows of a block. Below some thousand rows NumPy's overhead per call is noticeable, and two threads that make many
 # short calls wait for each other. A multiple of 4 blocks balances up to 4 threads.
 BLOCK_ROWS = 8192
+
+
+_blas: ThreadpoolController | None = None
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads for `n_jobs`: None means all cores (as for BLAS and KMeans), and negative numbers count from the end."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def one_blas_thread():
+    """A context in which BLAS uses one thread; the libraries are looked up once per process."""
+    global _blas
+    if _blas is None:
+        _blas = ThreadpoolController()
+    return _blas.limit(limits=1, user_api="blas")
+
+
+def one_thread_each():
+    """A context in which BLAS and OpenMP (k-means) use one thread each."""
+    return threadpool_limits(1)
 
 
 class Rows(ABC):

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .base import ElsewhereRows
+from .base import ElsewhereRows, n_threads
 from .blocks import access, block_of, check_finite, small_offset, visit_several
 from .spill import Kept, Spill
-from .threads import n_threads
 
 __all__ = ["FileRows"]
 

@@ -2,8 +2,8 @@
 
 The effects depend on the groups, and the number of groups on the effects. The search begins with the effects that
 belong to the k-means partition of the largest C(K, S), and is repeated with those of the groups that it has found until
-they stay. It never begins with one group: effects that are estimated without groups hold part of the groups that are
-unbalanced over batches, and hide them, while groups that are none change the effects by noise only.
+they no longer change. It never begins with one group: effects that are estimated without groups take out part of the
+groups that are unbalanced over batches, and hide them, while groups that do not exist change the effects little.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def search_with_covariates(search, table, weights, covariates: Any, run: Search)
     effects = _first(search.estimator, table, weights, found, [K for K in numbers if K <= _MOST_GROUPS])
     for number in range(1, _ROUNDS + 1):
         with warnings.catch_warnings():
-            if number > 1:  # said in the first round
+            if number > 1:  # the first round has warned already
                 warnings.simplefilter("ignore")
             problem, fit = run(search, adjusted(table, found.Z, effects), weights)
         best = search.best_estimator_

@@ -12,8 +12,9 @@ from ..core.dlm.selection_likelihood import selected_likelihood, selection_param
 from ..core.engine.checkpoints import Store
 from ..core.engine.loop import Fit, restore
 from ..core.engine.multistart import FitError, Specification, best_of_each
-from ..estimators.fitting import ScaledRows, criteria_values
+from ..estimators.fitting import ScaledRows
 from ..model.criteria import CRITERIA
+from ..policy.criterion import criteria_values
 from .sparsity_path import PathPoint, sparsity_path
 
 __all__ = ["DENSE", "SELECTION", "Outcome", "columns", "dense_cells", "path_cell"]

@@ -30,7 +30,7 @@ from ..estimators.fitting import (
     warn_of_constant_columns,
 )  # fmt: skip
 from ..model.dlm import AUTO, DLM, MODELS, resolve
-from ..policy.model import Chosen
+from ..policy.decisions import Chosen
 from ..policy.scaling import warn_of_large_columns
 from ..policy.thresholds import THRESHOLDS
 from ..tables.checking import check_list, check_one_of, check_sparsity

@@ -20,7 +20,7 @@ from ..core.engine.checkpoints import Store, fingerprint
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import FitError
 from ..estimators.fitting import ScaledRows, warn_of_empty_groups
-from ..rows.threads import n_threads
+from ..rows.base import n_threads
 from .grid import Outcome
 
 __all__ = ["SearchGrid", "search_grid"]

@@ -102,7 +102,7 @@ def pools(z: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
 def rank_p_values(z: np.ndarray) -> np.ndarray:
     """(1 + number of draws as large in any column) / (1 + draws m), for each of the m values of the table, z[0].
 
-    The table's own other columns do not count: with several variables that differ they would be in each other's way.
+    The table's own other columns do not count: several variables that differ would raise each other's p-values.
     """
     draws = np.sort(z[1:], axis=None)
     return (1 + draws.size - np.searchsorted(draws, z[0], side="left")) / (1 + draws.size)

@@ -21,7 +21,7 @@ from ..core.data.problem import Problem
 from ..core.engine.loop import Fit
 from ..estimators.covariates import check_combination
 from ..estimators.describing import Summary
-from ..estimators.mixed import counted
+from ..estimators.fitting import counted
 from ..estimators.pipelines import fit_steps, last_step, on_its_rows, rows_after, whole_pipeline
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_clusters, check_table, check_weights, open_rows

@@ -15,7 +15,7 @@ from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.wording import count
 from ..estimators.pipelines import last_step, support_on
-from ..rows.threads import one_thread_each
+from ..rows.base import one_thread_each
 from .draw_checkpoint import DrawStore
 from .group_statistics import between_shares, separation
 from .one_group_tables import OneGroupTables

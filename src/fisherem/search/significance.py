@@ -15,7 +15,7 @@ from .._utils.wording import column_name, count
 from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.mixed import is_in_numbers
 from ..estimators.pipelines import last_step
-from ..rows.threads import n_threads
+from ..rows.base import n_threads
 from ..tables.checking import MOST_REPEATS, check_flag, check_number, check_path, check_table
 from ..tables.file_table import FileTable
 from .draw_checkpoint import DrawStore

@@ -20,7 +20,7 @@ from .._utils.progress import progress_bar
 from .._utils.wording import column_name
 from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.pipelines import last_step, names_of, on_its_rows
-from ..rows.threads import n_threads, one_thread_each
+from ..rows.base import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from ..tables.encoding import Encoded
 from ..tables.parameters import named_errors

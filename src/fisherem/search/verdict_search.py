@@ -30,7 +30,7 @@ from ..policy.number_of_groups.verdict import decide
 from ..policy.number_of_groups.wording import said
 from ..policy.scaling import LARGE_COLUMNS, scaling, standard_deviations, warn_of_large_columns
 from ..policy.thresholds import THRESHOLDS
-from ..rows.threads import n_threads, one_thread_each
+from ..rows.base import n_threads, one_thread_each
 from ..tables.counts import LOG_COUNTS
 from ..tables.encoding import Encoding
 
@@ -146,9 +146,9 @@ def _cautions(search, problem: Problem, evidence: Evidence, n_clusters: int):
         text = f"{numbers[-1]} is the largest number of groups that was tried, and it is the best or gains most"
         warnings.warn(f"{text}; give a wider range of n_clusters", stacklevel=5)
         yield f"{text}: there may be more groups."
-    for K in numbers:  # a number that could not be fitted is not one that was found wanting
+    for K in numbers:  # a number that could not be fitted has not been ruled out
         if reason := evidence.candidates[K].reason:
-            yield f"No fit with {count(K, 'group')} succeeded ({reason}): the verdict knows nothing of it."
+            yield f"No fit with {count(K, 'group')} succeeded ({reason}): the verdict does not consider this number."
     if search.interrupted_:
         yield "The search was interrupted: the verdict rests on the fits that were done."
 

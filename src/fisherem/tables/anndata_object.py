@@ -13,9 +13,10 @@ import pandas as pd
 
 from .._utils.wording import listed
 from .file_table import FileTable
+from .kinds import is_anndata
 from .sources import Source
 
-__all__ = ["MARKED", "anndata_rows", "genes_of", "is_anndata", "marked_genes", "of_cells"]
+__all__ = ["MARKED", "anndata_rows", "genes_of", "marked_genes", "of_cells"]
 
 # The column of var in which scanpy marks the genes that vary most.
 MARKED = "highly_variable"
@@ -27,11 +28,6 @@ def marked_genes(var: pd.DataFrame) -> np.ndarray | None:
         return None
     found = pd.Series(var[MARKED]).fillna(False).astype(bool).to_numpy()
     return found if found.any() and not found.all() else None
-
-
-def is_anndata(X: Any) -> bool:
-    """Whether X is an AnnData object; anndata is not imported to find out."""
-    return any(t.__module__.partition(".")[0] == "anndata" for t in type(X).__mro__) and hasattr(X, "obs_names")
 
 
 def genes_of(adata: Any, wanted: Sequence[str] | None = None, use_marked: bool = True) -> np.ndarray:

@@ -6,37 +6,41 @@ of float32 or float64, or a `FileTable`, `DaskTable` or `SparseTable` for rows t
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples, check_array, validate_data
+from sklearn.utils.validation import validate_data
 
-from .._utils.wording import count
 from ..rows.blocks import check_finite
-from .anndata_object import anndata_rows, genes_of, is_anndata
-from .dask_table import DaskTable, is_dask
+from .anndata_object import anndata_rows, genes_of
+from .dask_table import DaskTable
 from .encoding import Encoded
 from .errors import TableError
-from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
+from .file_table import FileTable
 from .frames import as_frame, with_names
-from .kinds import NUMBERS, describe_refused, is_path, is_stored, kind_of, repeated
+from .kinds import NUMBERS, describe_refused, is_anndata, is_dask, is_path, is_sparse, is_stored, kind_of, repeated
 from .masked import unmasked
 from .mixed import learn_encoding, takes_categories
 from .parameters import (
+    DEFAULT_MEMORY,
     MOST_REPEATS,
+    check_clusters,
     check_flag,
     check_init,
     check_list,
     check_number,
     check_one_of,
     check_path,
+    check_rows,
     check_sparsity,
-    named_errors,
+    check_weights,
+    parse_memory,
+    setting_of,
 )  # fmt: skip
-from .sparse_table import SparseTable, is_sparse
+from .sparse_table import SparseTable
 
 __all__ = [
     "MOST_REPEATS", "check_clusters", "check_finite", "check_flag", "check_init", "check_list", "check_number",
@@ -45,8 +49,6 @@ __all__ = [
 
 # Words that identify those of scikit-learn's errors that already say what is wrong with a table.
 _SAYS_WHAT = ("feature", "sample(s)", "2D array", "sparse", "Complex data", "X ")
-# Largest weight: weighted sums of squares, and their squares, must not overflow a double.
-_HEAVIEST = 1e60
 
 
 def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_names=None) -> Any:
@@ -59,6 +61,10 @@ def check_table(estimator, X, *, reset: bool, elsewhere: bool = False, feature_n
     With `elsewhere`, files that do not fit the estimator's memory budget and dask collections are returned as a
     `FileTable` or a `DaskTable`, whose values are checked when they are read. Without it, they raise an error.
     """
+    if type(X) is np.ndarray and feature_names is None and setting_of(estimator, "categories") is None:
+        if reset:
+            vars(estimator).pop("encoding_", None)
+        return _check_in_memory(estimator, X, reset)
     if is_anndata(X):
         X = _of_anndata(estimator, X, None if reset else getattr(estimator, "feature_names_in_", None))
     if not elsewhere:
@@ -77,18 +83,11 @@ def open_rows(estimator, X) -> Any:
     Files, memory maps and Zarr arrays become a frame or a `FileTable`, dask collections a `DaskTable`, frames of other
     libraries pandas frames; everything else is returned unchanged.
     """
-    if isinstance(X, (DaskTable, Encoded, FileTable, SparseTable)):
+    if type(X) is np.ndarray or isinstance(X, (DaskTable, Encoded, FileTable, SparseTable)):
         return X
-    X = _of_anndata(estimator, X) if is_anndata(X) else as_frame(X)
-    if np.ma.isMaskedArray(X):
-        return unmasked(X)
-    if is_sparse(X):
-        return SparseTable(X, parse_memory(_memory(estimator)))
-    if is_dask(X):
-        table = DaskTable(X)
-        _check_numeric(X)
-        return table
-    return _opened(estimator, X) if is_stored(X) else X
+    X = as_frame(X)
+    opener = next((opener for matches, opener in _OPENERS if matches(X)), None)
+    return X if opener is None else opener(estimator, X)
 
 
 def _of_anndata(estimator, X, names=None) -> Any:
@@ -103,6 +102,22 @@ def _opened(estimator, X) -> Any:
 
     mixed = takes_categories(estimator)
     return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator), mixed=mixed).X
+
+
+def _dask_table(estimator, X) -> DaskTable:
+    table = DaskTable(X)
+    _check_numeric(X)
+    return table
+
+
+# (whether rows are of a kind, how they are opened); the first that matches. Plain arrays and frames need no opening.
+_OPENERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]], ...] = (
+    (is_anndata, _of_anndata),
+    (np.ma.isMaskedArray, lambda estimator, X: unmasked(X)),
+    (is_sparse, lambda estimator, X: SparseTable(X, parse_memory(_memory(estimator)))),
+    (is_dask, _dask_table),
+    (is_stored, _opened),
+)
 
 
 def _loaded(estimator, X) -> Any:
@@ -185,17 +200,7 @@ def _limits(reset: bool) -> dict[str, Any]:
 
 def _memory(estimator) -> Any:
     """The memory budget of an estimator, or of the estimator that it wraps."""
-    while estimator is not None:
-        if hasattr(estimator, "memory"):
-            return estimator.memory
-        estimator = getattr(estimator, "estimator", None)
-    return DEFAULT_MEMORY
-
-
-def check_rows(n: int, least: int) -> None:
-    """Raise an error if there are fewer than `least` rows."""
-    if n < least:
-        raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
+    return setting_of(estimator, "memory", DEFAULT_MEMORY)
 
 
 def _column_names(X):
@@ -236,60 +241,3 @@ def _name_the_cell(X) -> None:
                 f"columns must be numeric; row {i}, {column} holds {str(cell)!r} ({error}): fix the cell, or drop or "
                 "encode the column"
             ) from None
-
-
-def check_weights(sample_weight, X) -> np.ndarray | None:
-    """Check that weights are non-negative, one per row; None is returned unchanged."""
-    if sample_weight is None:
-        return None
-    n = len(X) if hasattr(X, "rows_at") else _num_samples(X)
-    if is_dask(sample_weight):
-        sample_weight = sample_weight.compute()
-    with named_errors("sample_weight"):
-        if isinstance(sample_weight, numbers.Number):
-            sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
-        if np.ma.isMaskedArray(sample_weight):
-            sample_weight = unmasked(sample_weight)
-        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
-    if (weights < 0).any():
-        row = int(np.argmax(weights < 0))
-        raise ValueError(f"sample_weight must not be negative; row {row} has {weights[row]:g}")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row: nothing to fit")
-    odd = (weights > _HEAVIEST) | ((weights < 1 / _HEAVIEST) & (weights > 0))
-    if odd.any():
-        row = int(np.argmax(odd))
-        raise ValueError(
-            f"sample_weight must be 0 or lie between {1 / _HEAVIEST:g} and {_HEAVIEST:g}; row {row} has "
-            f"{weights[row]:g}: a weight of 2 is equivalent to repeating the row"
-        )
-    return weights
-
-
-def check_clusters(n_clusters, X, weights) -> None:
-    """Check that K is less than the number of rows and that there are at least K distinct rows."""
-    n = len(X) if weights is None else int(np.count_nonzero(weights))
-    counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
-    if n_clusters >= n:
-        raise ValueError(f"n_clusters={n_clusters} must be smaller than the number of rows ({counted})")
-    seen: set[bytes] = set()
-    read = getattr(X, "rows_at", lambda index: X[index[0] : index[-1] + 1])
-    for start, stop in _growing(len(X)):
-        for i, row in enumerate(read(np.arange(start, stop)), start):
-            if weights is None or weights[i] > 0:
-                seen.add((row + 0.0).tobytes())  # -0.0 equals 0.0, but its bytes differ
-            if len(seen) >= n_clusters:
-                return
-    found = count(len(seen), "distinct row")
-    raise ValueError(f"X has only {found}, fewer than n_clusters={n_clusters}: lower n_clusters")
-
-
-def _growing(n: int, first: int = 64, most: int = 2**14):
-    """Ranges over n rows, short ones first: usually the first few rows suffice."""
-    start = 0
-    while start < n:
-        stop = min(n, start + first)
-        yield start, stop
-        start, first = stop, min(2 * first, most)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +16,10 @@ from .masked import unmasked
 if TYPE_CHECKING:  # the engine is imported when there is a dask table to read
     from ..rows.on_dask import DaskRows
 
-__all__ = ["DaskTable", "is_dask"]
+__all__ = ["DaskTable"]
 
 # Smaller chunks are merged: the overhead of a task is about a millisecond, the time for this many values.
 LEAST_ELEMENTS = 2**18
-
-
-def is_dask(X: Any) -> bool:
-    """Whether X is a dask array, data frame or series; dask is not imported to find out."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
 class DaskTable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,30 +11,11 @@ from ..rows.on_disk import FileRows
 from .errors import TableError
 from .sources import Source, Transformed
 
-__all__ = ["DEFAULT_MEMORY", "FileTable", "parse_memory"]
+__all__ = ["FileTable"]
 
-DEFAULT_MEMORY = "1GB"
 # A single pass outside a fit holds one block at a time: an eighth of the budget leaves room for what is computed from
 # it, and blocks larger than 16 MB are not faster.
 _BLOCK_SHARE, _MOST_BLOCK_BYTES = 8, 2**24
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-
-
-def parse_memory(memory: Any) -> int:
-    """The number of bytes in a budget such as "1GB", "500 MB", "2GiB" or 10**9."""
-    size: float = np.nan
-    if isinstance(memory, str):
-        text = memory.strip().upper()
-        number = text.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        try:
-            size = float(number) * _UNITS[text[len(number) :].strip() or "B"]
-        except (ValueError, KeyError):
-            size = np.nan
-    elif isinstance(memory, (int, float, np.integer)) and not isinstance(memory, bool):
-        size = float(memory) if -(2**63) < memory < 2**63 else np.nan
-    if not 0 < size < np.inf:
-        raise ValueError(f"memory must be a budget like '1GB' or '500MB', or a number of bytes; got {memory!r}")
-    return int(size)
 
 
 class FileTable:

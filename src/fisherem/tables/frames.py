@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .dask_table import DaskTable, is_dask
+from .dask_table import DaskTable
 from .encoding import Encoded
 from .file_table import FileTable
-from .kinds import NUMBERS, is_stored, kind_of, repeated
+from .kinds import NUMBERS, is_dask, is_sparse, is_stored, kind_of, repeated, sparse_frame
 from .parameters import check_list
-from .sparse_table import SparseTable, is_sparse, sparse_frame
+from .sparse_table import SparseTable
 
 __all__ = ["as_frame", "with_names"]
 

@@ -1,10 +1,9 @@
-"""Whether a table has missing cells, and how the command line treats them."""
+"""How the command line treats missing cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,16 +11,7 @@ from .._utils.register import Register
 from .._utils.wording import count
 from .errors import TableError
 
-__all__ = ["REFUSE", "TREATMENTS", "has_gaps", "treated"]
-
-
-def has_gaps(table: Any) -> bool:
-    """Whether an array (n x p) contains NaN; reading a table that is not in memory raises an error for NaN."""
-    if not isinstance(table, np.ndarray):
-        return False
-    # fast path: a sum is NaN if any term is. Overflow can also make it NaN, so every cell is then checked.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isnan(table.sum(dtype=np.float64)) and np.isnan(table).any())
+__all__ = ["REFUSE", "TREATMENTS", "treated"]
 
 
 def _kept(gaps: np.ndarray, drop: int | None = None) -> tuple[np.ndarray, np.ndarray]:

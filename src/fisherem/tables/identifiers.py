@@ -1,7 +1,7 @@
 """Recognise columns that are not measurements: identifiers, descriptions of genes, running numbers and dates.
 
 In: the columns of a file as they were read, before the table is turned. Out: which of them name the rows, which
-describe them, and words about those that a user should look at.
+describe them, and a sentence about those that a user should check.
 """
 
 from __future__ import annotations

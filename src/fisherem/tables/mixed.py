@@ -17,9 +17,10 @@ from ..rows.blocks import check_finite
 from .dask_table import DaskTable
 from .encoding import Encoded, Encoding, encoding_of
 from .file_table import FileTable
+from .parameters import setting_of
 from .sparse_table import SparseTable
 
-__all__ = ["categories_of", "check_encoded", "learn_encoding", "takes_categories"]
+__all__ = ["check_encoded", "learn_encoding", "takes_categories"]
 
 _LEAST_ROWS = 2
 
@@ -27,15 +28,6 @@ _LEAST_ROWS = 2
 def takes_categories(estimator: Any) -> bool:
     """Whether an estimator encodes categories."""
     return bool(getattr(estimator, "_takes_categories", False))
-
-
-def categories_of(estimator: Any) -> Any:
-    """The parameter `categories` of an estimator, or of the one that a search tries."""
-    while estimator is not None:
-        if hasattr(estimator, "categories"):
-            return estimator.categories
-        estimator = getattr(estimator, "estimator", None)
-    return None
 
 
 def learn_encoding(estimator: Any, X: Any) -> np.ndarray | None:
@@ -47,7 +39,7 @@ def learn_encoding(estimator: Any, X: Any) -> np.ndarray | None:
         return X.values
     if not takes_categories(estimator):
         return None
-    categories = categories_of(estimator)
+    categories = setting_of(estimator, "categories")
     if isinstance(X, (DaskTable, FileTable, SparseTable)):
         if categories is not None:
             raise ValueError("categories= needs a table in memory: sparse, streamed and dask rows hold numbers only")

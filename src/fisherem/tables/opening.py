@@ -18,9 +18,10 @@ from .annotated import annotated_table
 from .arranging import Roles, arrange, table_of
 from .duplicates import DUPLICATES, REFUSE
 from .errors import TableError
-from .file_table import DEFAULT_MEMORY, FileTable, parse_memory
+from .file_table import FileTable
 from .identifiers import names_rows
 from .kinds import is_path
+from .parameters import DEFAULT_MEMORY, parse_memory
 from .readers import READERS, Sheet, reader_of
 from .sample_sheets import joined
 from .sources import Source

@@ -1,4 +1,4 @@
-"""Validate parameters; errors say what was expected and what was given."""
+"""Validate parameters, weights and numbers of rows; errors say what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import numbers
 import os
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _num_samples, check_array
 
+from .._utils.wording import count
+from .kinds import is_dask
 from .masked import unmasked
 
 __all__ = [
-    "MOST_REPEATS", "check_flag", "check_init", "check_list", "check_number", "check_one_of", "check_path",
-    "check_sparsity", "named_errors",
+    "DEFAULT_MEMORY", "MOST_REPEATS", "check_clusters", "check_flag", "check_init", "check_list", "check_number",
+    "check_one_of", "check_path", "check_rows", "check_sparsity", "check_weights", "named_errors", "parse_memory",
+    "setting_of",
 ]  # fmt: skip
 
 # Upper limit for numbers of starts, refits or draws: a larger value is a mistake and would run for days.
@@ -24,6 +28,19 @@ MOST_REPEATS = 100_000
 _MOST_ENTRIES = 10_000
 # Python integers are unbounded; parameters must be convertible to double.
 _LARGEST = int(np.finfo(float).max)
+# Largest weight: weighted sums of squares, and their squares, must not overflow a double.
+_HEAVIEST = 1e60
+DEFAULT_MEMORY = "1GB"
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def setting_of(estimator: Any, name: str, default: Any = None) -> Any:
+    """A parameter of an estimator, or of the estimator that it wraps."""
+    while estimator is not None:
+        if hasattr(estimator, name):
+            return getattr(estimator, name)
+        estimator = getattr(estimator, "estimator", None)
+    return default
 
 
 def check_one_of(name: str, value, options) -> None:
@@ -122,3 +139,83 @@ def check_sparsity(sparsity, d: int, name: str = "sparsity") -> np.ndarray:
     if not (np.all(shares > 0) and np.all(shares <= 1)):
         raise ValueError(f"{name} must lie in (0, 1], 1 meaning dense; got {sparsity!r}")
     return np.broadcast_to(shares, d).copy()
+
+
+def parse_memory(memory: Any) -> int:
+    """The number of bytes in a budget such as "1GB", "500 MB", "2GiB" or 10**9."""
+    size: float = np.nan
+    if isinstance(memory, str):
+        text = memory.strip().upper()
+        number = text.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        try:
+            size = float(number) * _UNITS[text[len(number) :].strip() or "B"]
+        except (ValueError, KeyError):
+            size = np.nan
+    elif isinstance(memory, (int, float, np.integer)) and not isinstance(memory, bool):
+        size = float(memory) if -(2**63) < memory < 2**63 else np.nan
+    if not 0 < size < np.inf:
+        raise ValueError(f"memory must be a budget like '1GB' or '500MB', or a number of bytes; got {memory!r}")
+    return int(size)
+
+
+def check_rows(n: int, least: int) -> None:
+    """Raise an error if there are fewer than `least` rows."""
+    if n < least:
+        raise ValueError(f"Found a table with {n} rows where at least {least} are required.")
+
+
+def check_weights(sample_weight, X) -> np.ndarray | None:
+    """Check that weights are non-negative, one per row; None is returned unchanged."""
+    if sample_weight is None:
+        return None
+    n = len(X) if hasattr(X, "rows_at") else _num_samples(X)
+    if is_dask(sample_weight):
+        sample_weight = sample_weight.compute()
+    with named_errors("sample_weight"):
+        if isinstance(sample_weight, numbers.Number):
+            sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+        if np.ma.isMaskedArray(sample_weight):
+            sample_weight = unmasked(sample_weight)
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one value per row, shape ({n},); got {weights.shape}")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(f"sample_weight must not be negative; row {row} has {weights[row]:g}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: nothing to fit")
+    odd = (weights > _HEAVIEST) | ((weights < 1 / _HEAVIEST) & (weights > 0))
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise ValueError(
+            f"sample_weight must be 0 or lie between {1 / _HEAVIEST:g} and {_HEAVIEST:g}; row {row} has "
+            f"{weights[row]:g}: a weight of 2 is equivalent to repeating the row"
+        )
+    return weights
+
+
+def check_clusters(n_clusters, X, weights) -> None:
+    """Check that K is less than the number of rows and that there are at least K distinct rows."""
+    n = len(X) if weights is None else int(np.count_nonzero(weights))
+    counted = f"n_samples={n}" if weights is None else f"n_samples={n} with positive weight"
+    if n_clusters >= n:
+        raise ValueError(f"n_clusters={n_clusters} must be smaller than the number of rows ({counted})")
+    seen: set[bytes] = set()
+    read = getattr(X, "rows_at", lambda index: X[index[0] : index[-1] + 1])
+    for start, stop in _growing(len(X)):
+        for i, row in enumerate(read(np.arange(start, stop)), start):
+            if weights is None or weights[i] > 0:
+                seen.add((row + 0.0).tobytes())  # -0.0 equals 0.0, but its bytes differ
+            if len(seen) >= n_clusters:
+                return
+    found = count(len(seen), "distinct row")
+    raise ValueError(f"X has only {found}, fewer than n_clusters={n_clusters}: lower n_clusters")
+
+
+def _growing(n: int, first: int = 64, most: int = 2**14):
+    """Ranges over n rows, short ones first: usually the first few rows suffice."""
+    start = 0
+    while start < n:
+        stop = min(n, start + first)
+        yield start, stop
+        start, first = stop, min(2 * first, most)

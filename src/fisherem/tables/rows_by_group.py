@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .checking import check_table
-from .dask_table import is_dask
+from .kinds import is_dask
 from .sparse_table import SparseTable
 
 __all__ = ["Moments", "TableRows", "table_rows"]

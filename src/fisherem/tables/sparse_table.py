@@ -6,26 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._utils.wording import column_name
 from ..rows.sparse import SparseRows
 from .errors import TableError
+from .kinds import sparse_frame
 
-__all__ = ["SparseTable", "is_sparse", "sparse_frame"]
+__all__ = ["SparseTable"]
 
 # Matrices of size p x p in memory: the covariance, its factor and a working copy.
 _SQUARES = 3
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a scipy.sparse matrix or array, or a frame whose columns are all sparse."""
-    return sparse.issparse(X) or sparse_frame(X)
-
-
-def sparse_frame(X: Any) -> bool:
-    """Whether X is a pandas frame of sparse columns only."""
-    return hasattr(X, "sparse") and hasattr(X, "columns") and all(hasattr(d, "subtype") for d in X.dtypes)
 
 
 class SparseTable:

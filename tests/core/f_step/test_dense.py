@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import eigh
 
 from fisherem.core.data.problem import prepare
-from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, Between, fisher_criterion, orthonormal
+from fisherem.core.dlm.f_step.step import DISCRIMINANTS, Between, fisher_criterion, orthonormal
 from tests.naive import fisher, foley_sammon, principal_angle, same_axes, scatters
 
 

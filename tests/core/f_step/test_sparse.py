@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from fisherem.core.data.problem import prepare
-from fisherem.core.dlm.f_step.dense import DISCRIMINANTS, Between, discriminant_vectors, svd
 from fisherem.core.dlm.f_step.regression import Stopping
 from fisherem.core.dlm.f_step.sparse import sparse_regression, sparse_svd, sparse_two_step
-from fisherem.core.dlm.f_step.step import SPARSE_STEPS, FStep
+from fisherem.core.dlm.f_step.step import DISCRIMINANTS, SPARSE_STEPS, Between, FStep, discriminant_vectors, svd
 from fisherem.solvers.l1_budget import kkt_violation
 from fisherem.solvers.penalized_svd import l1_unit_vector
 from tests.naive import principal_angle, scatters

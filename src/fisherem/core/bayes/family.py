@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.kernels import GroupSums
 from ..data.problem import Problem
-from ..dlm.f_step.dense import fisher_criterion
+from ..dlm.f_step.step import fisher_criterion
 from ..dlm.family import DLMFamily, DLMSolution, DLMStep
 from ..dlm.m_step import LatentParameters
 from ..dlm.projection import LatentMoments, Projection

@@ -40,8 +40,7 @@ class JointRegression:
     def explained(self, effects: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """out[j]: by how much some columns of Z (all by default) lower the sum of squares within the groups.
 
-        The groups and the other columns of Z stay, so that what they could explain as well is theirs. `effects` are
-        those of the regression.
+        What the groups or the other columns of Z explain as well does not count. `effects` are those of the regression.
         """
         q = len(self.within)
         own = np.arange(q) if columns is None else columns

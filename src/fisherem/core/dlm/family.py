@@ -17,8 +17,7 @@ from ..data.precisions import Precisions
 from ..data.problem import Problem
 from ..data.scatter import DenseScatter
 from ..engine.family import Family, Phase, Solution, Step
-from .f_step.dense import Between, fisher_criterion
-from .f_step.step import Axes, FrozenStep, FStep, SubsetStep
+from .f_step.step import Axes, Between, FrozenStep, FStep, SubsetStep, fisher_criterion
 from .m_step import LatentParameters, Parameters, m_step
 from .projection import FullMeans, LatentMeans, LatentMoments, Projection
 from .ridge_and_axes import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes

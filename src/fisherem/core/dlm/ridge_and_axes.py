@@ -27,7 +27,7 @@ import numpy as np
 from ..data.kernels import Spread, spread_of_rows, spread_within
 from ..data.problem import Problem
 from ..data.scatter import Scatter
-from .f_step.dense import Between
+from .f_step.step import Between
 
 __all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
 

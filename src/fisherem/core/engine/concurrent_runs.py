@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._utils.agreement import adjusted_rand
 from ..data.e_step import Pass
 from ..data.kernels import expect
 from ..data.problem import Problem
+from ..starts.partitions import adjusted_rand
 from .family import Family
 from .loop import Fit, Run, Stop, StopKind
 

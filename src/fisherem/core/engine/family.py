@@ -99,7 +99,13 @@ class Solution(ABC):
 
 
 class Step(ABC):
-    """The steps of one run, with their state from one iteration to the next."""
+    """The steps of one run, with their state from one iteration to the next.
+
+    `leap` is for families that extrapolate: from the last solution to one ahead of it, which is used if it is more
+    likely, or to None for no proposal.
+    """
+
+    leap: Callable[[Any], Any] | None = None
 
     @abstractmethod
     def place(self, sums) -> Placing:
@@ -108,10 +114,6 @@ class Step(ABC):
     @abstractmethod
     def update(self, sums, placing: Any, moments: Any) -> Solution:
         """The M-step."""
-
-    def leap(self, solution: Any) -> Solution | None:
-        """An extrapolation of the iterates, which is used if it is more likely; None for no proposal."""
-        return None
 
     def landed(self, solution: Any) -> None:  # noqa: B027 (optional)
         """The extrapolation was accepted: continue from there."""

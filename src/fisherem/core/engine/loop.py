@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._utils.passes import onlooker
+from ..._utils.passes import ONLOOKER
 from ..._utils.register import Register
 from ..._utils.wording import group_name
 from ..data.e_step import Pass
@@ -228,8 +228,8 @@ class Run:
                 return self._best_of_recent(StopKind.CYCLE if cycles else StopKind.MAX_ITER)
 
     def _resume(self, met: Callable[[float, float], bool]) -> None:
-        """Go on from the posteriors and the history of a checkpoint, if someone who looks on has one."""
-        who = onlooker()
+        """Go on from the posteriors and the history of a checkpoint, if the observer has one."""
+        who = ONLOOKER.get()
         found = None if who is None else who.resume(self.problem.rows.n, self.phase)
         if found is None:
             return
@@ -258,14 +258,14 @@ class Run:
         stop = Stop(StopKind.RUNNING)
         fit = Fit(solution, self.states, after.log_likelihood, after.entropy, self.history, stop)
         self.recent.append(fit)
-        if (who := onlooker()) is not None:
+        if (who := ONLOOKER.get()) is not None:
             rows, states = self.problem.rows, self.states
             who.passed(rows.n, self.phase, self.history, lambda: rows.gather(states, "posteriors"))
         return fit, after
 
     def _leapt(self, step, solution: Solution, after: Expectation) -> tuple[Solution, Expectation]:
         """Replace the iterate by the step's extrapolation, if it proposes one that is more likely."""
-        leap = step.leap(solution)
+        leap = None if step.leap is None else step.leap(solution)
         if leap is None:
             return solution, after
         rows = self.problem.rows

@@ -14,8 +14,7 @@ from ...rows.base import ArrayRows
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
 from ..data.sampling import two_samples
-from ..starts import metrics as metric_starts  # noqa: F401 (fills the register of starts)
-from ..starts.partitions import STARTS, is_large, sample_centres
+from ..starts.partitions import is_large, start_of
 from .concurrent_runs import NUMERICAL_ERRORS, can_share, run_together, shares_of
 from .family import Family, Phase
 from .loop import Fit, Run, Settings, Stop, StopKind, restore, run
@@ -58,21 +57,21 @@ def starting_points(problem: Problem, spec: Specification) -> list[Any]:
     """The starting points: labels, posteriors, rules or a fit."""
     if not isinstance(spec.init, str):
         return [spec.init]
-    rng = check_random_state(spec.random_state)
+    rng, start = check_random_state(spec.random_state), start_of(spec.init)
     many = spec.n_init > 1 and not spec.first_start
-    if spec.init == "kmeans" and many and is_large(problem) and problem.rows is problem.given:
-        return [chosen_start(problem, spec, rng)]
-    return STARTS[spec.init](problem, spec.n_clusters, spec.n_init, rng)
+    if start.of_sample is not None and many and is_large(problem) and problem.rows is problem.given:
+        return [chosen_start(problem, spec, start.of_sample, rng)]
+    return start(problem, spec.n_clusters, spec.n_init, rng)
 
 
-def chosen_start(problem: Problem, spec: Specification, rng: np.random.RandomState) -> Any:
-    """The start for large data: a fit to a sample from one of several k-means starts.
+def chosen_start(problem: Problem, spec: Specification, of_sample: Callable, rng: np.random.RandomState) -> Any:
+    """The start for large data: a fit to a sample from one of several starts, such as those of k-means.
 
     It is chosen by the likelihood of a second sample, and the loop continues from it on all rows. If no candidate leads
     to a fit, the start is the best k-means partition.
     """
     sample, other = two_samples(problem, rng)
-    candidates = sample_centres(sample, spec.n_clusters, spec.n_init, rng)
+    candidates = of_sample(sample, spec.n_clusters, spec.n_init, rng)
     scatter = problem.scatter
     small = spec.family.prepared(prepare(sample, ridge=scatter.ridge / scatter.mean_variance))
     family = spec.family.phases()[0].family

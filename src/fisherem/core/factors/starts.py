@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..._utils.agreement import adjusted_rand
 from ...solvers.kmeans_runs import kmeans_runs
 from ..data.problem import Problem
 from ..engine.loop import Fit, run
@@ -27,7 +26,15 @@ from ..engine.multistart import (
     run_adapted,
     starting_points,
 )  # fmt: skip
-from ..starts.partitions import STARTS, distinct_rows, is_large, kmeans_starts, random_starts, ward_starts
+from ..starts.partitions import (
+    STARTS,
+    adjusted_rand,
+    distinct_rows,
+    is_large,
+    kmeans_starts,
+    random_starts,
+    ward_starts,
+)
 
 __all__ = ["MIXED", "fit_short_then_long", "mixed_starts", "short_runs"]
 

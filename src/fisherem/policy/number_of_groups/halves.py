@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._utils.agreement import adjusted_rand
 from ...core.engine.checkpoints import Store
+from ...core.starts.partitions import adjusted_rand
 from .candidates import FAILURES, Data, digest, for_groups, kept
 
 __all__ = ["Halves", "Split", "half_labels", "prediction_strength"]

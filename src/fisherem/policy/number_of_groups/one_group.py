@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from ..._utils.agreement import adjusted_rand
-from ...core.starts.metrics import in_shrunk_metric, principal
-from ...rows.threads import one_blas_thread
+from ...core.starts.partitions import adjusted_rand, in_shrunk_metric, principal
+from ...rows.base import one_blas_thread
 from ...solvers.kmeans_runs import best_kmeans
 from ..columns import spacing_floors, spiked
 from ..judge import mixture_gain

@@ -11,7 +11,7 @@ from ..._utils.wording import column_name
 from ...estimators import BayesianFisherEM, FisherEM
 from ...estimators.naming import names_of_groups
 from ...search.model_search import ModelSearch
-from ...tables.anndata_object import is_anndata
+from ...tables.kinds import is_anndata
 from ...tables.rows_by_group import TableRows
 from ..text import clean
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...policy.roles import NO_EVIDENCE
+from ...policy.variables import NO_EVIDENCE
 from ..text import clean
 
 __all__ = ["Dots", "MarkerRow", "Markers", "markers_of"]

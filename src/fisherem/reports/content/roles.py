@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...policy.roles import NO_EVIDENCE, ROLES
+from ...policy.variables import NO_EVIDENCE, ROLES
 from ..text import clean
 
 __all__ = ["RoleRow", "Roles", "roles_of"]

@@ -24,7 +24,7 @@ def group_tree(means: np.ndarray) -> GroupTree:
     """The tree of groups by the distances of their means (K x v, in standard deviations); of groups that are merged,
     the mean of the distances counts. The branch with the smaller number stands left."""
     there = np.flatnonzero(np.isfinite(means).all(axis=1))
-    if len(there) < 3:  # a tree of two says nothing
+    if len(there) < 3:  # a tree of two groups has one merge only
         return GroupTree(there.tolist(), [])
     merges = linkage(means[there], "average")
     members: list[list[int]] = [[int(k)] for k in there]

@@ -26,7 +26,7 @@ def _profile(width: int, profile: Profile) -> str:
     m = profile.values.shape[1]
     characters = 30 if width == WIDE else 15
     left = 24 + 7.8 * min(max(len(name) for name in profile.names), characters)
-    marked = profile.selected & (not profile.selected.all())  # a mark on every line would say nothing
+    marked = profile.selected & (not profile.selected.all())  # marking every line would distinguish none
     x = Scale(*padded(profile.values), left + 8, width - 10)
     bottom = _TOP + m * _ROW
     parts = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...estimators.marking import effects
-from ...policy.roles import NO_EVIDENCE
+from ...policy.variables import NO_EVIDENCE
 from ...tables.rows_by_group import Moments
 from ..text import number
 

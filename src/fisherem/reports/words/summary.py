@@ -17,8 +17,8 @@ from ...estimators.describing import covariate_words as said_of_covariates
 from ...estimators.mixed import in_numbers, variable_sizes
 from ...estimators.naming import names_of_groups
 from ...estimators.outlying import tells_outliers
-from ...policy.roles import ROLES
 from ...policy.thresholds import THRESHOLDS
+from ...policy.variables import ROLES
 from ..content.criteria import criterion_values
 
 __all__ = [

@@ -26,8 +26,8 @@ import numpy as np
 
 from ....solvers import small
 from ....solvers.l1_budget import ScaledGram
-from .dense import Between, discriminant_vectors
 from .lasso import SparseResult, l1_budgets, lasso_per_axis, norm_weights
+from .step import Between, discriminant_vectors
 
 __all__ = ["ALTERNATIONS", "BUDGETS", "CONVERGED", "Alternation", "Stopping", "sparse_regression"]
 

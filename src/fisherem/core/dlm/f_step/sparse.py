@@ -29,14 +29,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...._utils.register import Register
 from ....solvers.penalized_svd import penalized_svd
-from .dense import Between
 from .lasso import SparseResult, l1_budgets, lasso_per_axis, norm_weights
 from .regression import ALTERNATIONS, BUDGETS, CONVERGED, sparse_regression
+from .step import SPARSE_STEPS, Between
 
 __all__ = [
-    "ALTERNATIONS", "BUDGETS", "SPARSE_STEPS", "STEP_OPTIONS", "SparseResult", "SparseStep", "sparse_regression",
+    "ALTERNATIONS", "BUDGETS", "STEP_OPTIONS", "SparseResult", "SparseStep", "sparse_regression",
     "sparse_svd", "sparse_two_step",
 ]  # fmt: skip
 
@@ -103,9 +102,9 @@ def sparse_svd(
     return SparseResult(loadings, gap, history)
 
 
-SPARSE_STEPS: Register[SparseStep] = Register(
-    "sparse step", {"two-step": sparse_two_step, "regression": sparse_regression, "svd": sparse_svd}
-)
+SPARSE_STEPS.provide("two-step", sparse_two_step)
+SPARSE_STEPS.provide("regression", sparse_regression)
+SPARSE_STEPS.provide("svd", sparse_svd)
 # The keywords that a step knows besides those of every step, with the values that they have if they are not set.
 STEP_OPTIONS: dict[str, dict[str, Any]] = {
     "two-step": {"penalty": None},
