@@ -186,7 +186,7 @@ class Expectation(Mergeable):
 
 
 def normalised(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(posteriors (K x m), h, l (m)) of log joint densities (K x m), whose log-sum is h + l; h is subtracted from them."""
+    """(posteriors (K x m), h, l (m)) of log joint densities (K x m), whose log-sum is h + l; h is taken from them."""
     highest = log_joint.max(axis=0)
     log_joint -= highest
     posteriors = np.exp(log_joint)
