@@ -18,7 +18,6 @@ from fisherem.policy.latent_model import model_candidates, roomy_model
 from fisherem.policy.missing import most_factors, prepared_rows
 from fisherem.policy.model import _better
 from fisherem.policy.noise import numbers_of_factors
-from fisherem.policy.thresholds import THRESHOLDS
 
 from .holding import holds, of_sizes
 
@@ -28,9 +27,8 @@ def test_whole_numbers_of_few_values_are_levels():
     def width(values):
         return len(covariate_effects_of(np.tile(np.arange(values), 10)))
 
-    few = THRESHOLDS.covariate_levels
-    assert width(few) == few - 1
-    assert width(few + 1) == 1
+    assert width(20) == 19
+    assert width(21) == 1
 
 
 def covariate_effects_of(covariate):
@@ -64,8 +62,8 @@ def test_covariates_and_groups_are_told_apart_up_to_a_share():
             JointRegression(np.zeros((2, 1)), half @ np.diag([share, 1.0]) @ half.T, total, np.zeros((2, 1)))
         )
 
-    assert judged(THRESHOLDS.covariate_within * 0.99)
-    assert not judged(THRESHOLDS.covariate_within * 1.01)
+    assert judged(0.099)
+    assert not judged(0.101)
 
 
 # -- the selection ---------------------------------------------------------------------------------------------------
