@@ -188,6 +188,24 @@ def test_a_sparse_step(frame, data, tmp_path):
     assert "Invalid value for '--method'" in command("fit", data, "-k", 3, "--method", "hard", code=2)
 
 
+def test_a_sparse_step_is_given_the_parameters_that_it_has(frame):
+    seen = set()
+
+    def penalised(between, d, sparsity, dense, *, scale_penalty=False, warm=None, penalty=None):
+        seen.add(penalty)
+        return hard_threshold(between, d, np.full(d, 0.4), dense)
+
+    for step, refused in ((penalised, False), (hard_threshold, True)):
+        with SPARSE_STEPS.having("own", step):
+            model = SparseFisherEM(3, method="own", penalty=0.7, rho=2.0, **SHORT)
+            if refused:
+                with pytest.raises(ValueError, match="method 'own' has no penalty"):
+                    model.fit(frame)
+            else:
+                assert model.fit(frame).support_.sum() == 2
+    assert seen == {0.7}
+
+
 def test_a_sparse_step_on_an_image(cube, tmp_path):
     np.save(tmp_path / "scene.npy", cube)
     with SPARSE_STEPS.having("hard", hard_threshold):

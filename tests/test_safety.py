@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FactorMixture, FisherEM, SparseFisherEM, datasets
+from tests.deciding import failing_model
 from tests.naive import accuracy
 
 
@@ -230,16 +231,15 @@ def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
 
 
-def test_large_tables_of_one_group_and_samples_without_a_fit(monkeypatch):
+def test_large_tables_of_one_group_and_samples_without_a_fit(treat_as_large, monkeypatch):
     from fisherem.core.engine.multistart import FitError
-    from fisherem.core.starts import partitions as starts
     from fisherem.policy import default_fit
 
     def hopeless(problem, rng):
         raise FitError("not this sample")
 
     X, _ = datasets.simulate(6000, 1.7, random_state=0)
-    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 80_000)
+    treat_as_large(80_000)
     assert not SparseFisherEM(1, scale="none").fit(X).support_.any()
     monkeypatch.setattr(default_fit, "sample_problem", hopeless)
     model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
@@ -267,14 +267,9 @@ def test_not_fitted():
         FisherEM().sample()
 
 
-def test_all_starts_failing_says_why(monkeypatch, frame):
-    from fisherem.core.engine import multistart
-
-    def broken(*arguments, **keywords):
-        raise FloatingPointError("the log-likelihood became nan")
-
-    monkeypatch.setattr(multistart, "run", broken)
-    fails("none of the 10 starts led to a fit: the log-likelihood became nan", frame)
+def test_all_starts_failing_says_why(frame):
+    with failing_model("AB", "the log-likelihood became nan"):
+        fails("none of the 10 starts led to a fit: the log-likelihood became nan", frame)
 
 
 @pytest.mark.parametrize("shape", [(10, 3), (5, 9)])

@@ -21,6 +21,7 @@ from fisherem.model.dlm import MODELS
 from fisherem.rivals import RIVALS
 from fisherem.tables.file_table import FileTable
 from fisherem.tables.readers import READERS, Reader, Sheet
+from tests.deciding import failing_model
 
 
 @pytest.fixture
@@ -212,14 +213,9 @@ def test_debug_shows_the_traceback(tmp_path):
     assert isinstance(result.exception, ValueError)
 
 
-def test_failed_computation_is_exit_code_1(wine_csv, tmp_path, monkeypatch):
-    from fisherem.core.engine import multistart
-
-    def broken(*arguments, **keywords):
-        raise FloatingPointError("no luck")
-
-    monkeypatch.setattr(multistart, "run", broken)
-    result = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES, code=1)
+def test_failed_computation_is_exit_code_1(wine_csv, tmp_path):
+    with failing_model("AB", "no luck"):
+        result = run("fit", wine_csv, "-k", 3, "-o", tmp_path / "out", *ROLES, code=1)
     assert "none of the 10 starts led to a fit: no luck" in result.output
 
 

@@ -10,7 +10,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
-from fisherem.core.starts import partitions as starts
 from fisherem.estimators.fitting import specification
 from fisherem.policy.alternation import Alternation, Climb, alternate, round_of
 from fisherem.policy.default_fit import few_rows
@@ -197,9 +196,9 @@ def test_thirty_variables_of_two_thousand():
 
 
 @pytest.fixture
-def nothing_is_small(monkeypatch):
+def nothing_is_small(treat_as_large):
     """Every table counts as large, samples of it too, as happens from some 700 columns on."""
-    monkeypatch.setattr(starts, "_EXACT_ELEMENTS", 100)
+    treat_as_large(100)
 
 
 @pytest.mark.parametrize("kind", ["sampled", "given labels"])

@@ -61,24 +61,24 @@ def test_a_checkpoint_of_another_model_or_share_is_not_used(iris, tmp_path):
     assert len(marks) == 1
 
 
-def test_an_interrupted_search_says_what_it_knows(iris, monkeypatch):
-    original, done, stop = gathering.fit_candidate, [], 3
+def interrupted_where(condition):
+    """A start that is interrupted for some problems and numbers of groups, and Ward's clustering elsewhere."""
 
-    def interrupted(*arguments):
-        if len(done) == stop:
+    def start(problem, n_clusters, n_init, rng):
+        if condition(problem, n_clusters):
             raise KeyboardInterrupt
-        done.append(1)
-        return original(*arguments)
+        return STARTS["ward"](problem, n_clusters, n_init, rng)
 
-    monkeypatch.setattr(gathering, "fit_candidate", interrupted)
-    search = ModelSearch(estimator(), **QUICK)
-    with pytest.raises(KeyboardInterrupt):  # the longest work goes first: one group was not fitted yet
+    return STARTS.having("interrupted", start)
+
+
+def test_an_interrupted_search_says_what_it_knows(iris):
+    search = ModelSearch(estimator().set_params(init="interrupted"), **QUICK)
+    one_group = interrupted_where(lambda problem, n_clusters: n_clusters == 1)
+    with one_group, pytest.raises(KeyboardInterrupt):  # the longest work goes first: one group was not fitted yet
         search.fit(iris[0])
-    stop = 4
-    done.clear()
-    search = ModelSearch(estimator(), **QUICK)
-    monkeypatch.setattr(gathering, "half_labels", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.warns(UserWarning, match="interrupted: the verdict rests on the 4 fits"):
+    halves = interrupted_where(lambda problem, n_clusters: problem.rows.n < 100)
+    with halves, pytest.warns(UserWarning, match="interrupted: the verdict rests on the 4 fits"):
         search.fit(iris[0])
     assert search.interrupted_
     assert search.verdict_.confidence == "not decided"

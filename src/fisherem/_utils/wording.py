@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["column_name", "count", "group_name", "group_names_of", "listed", "ranges"]
+__all__ = ["column_name", "count", "group_name", "group_names_of", "listed", "ranges", "shorten"]
 
 # Names listed in a message before the rest is only counted.
 MOST_LISTED = 5
@@ -47,6 +47,11 @@ def group_names_of(names: Iterable | None, K: int) -> list[str]:
 def column_name(j: int) -> str:
     """The name of column j (from 0) if it has none: "x1", "x2", ..."""
     return f"x{j + 1}"
+
+
+def shorten(name: str, limit: int) -> str:
+    """The name, or what fits into `limit` characters with an ellipsis."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -246,19 +246,31 @@ def _prepared(rows, weights, estimator, n_jobs, prior) -> Problem:
 
 def adopt(estimator, fitted: Fitted):
     """Copy a fit into the estimator's fitted attributes, with fixed signs of the axes; returns the estimator."""
-    problem, chosen = fitted.problem, fitted.chosen
-    fit, model = chosen.fit, chosen.model
+    vars(estimator).pop("group_names_", None)  # another fit has other groups
+    _adopt_parameters(estimator, fitted)
+    _adopt_criteria(estimator, fitted)
+    fit, chosen = fitted.chosen.fit, fitted.chosen
+    estimator.decisions_ = decisions_table(chosen.decisions)
+    estimator.history_ = fit.history
+    estimator.n_iter_ = fit.n_iter
+    estimator.converged_ = fit.converged
+    estimator.stop_reason_ = str(fit.stop)
+    estimator.starts_ = chosen.starts
+    return estimator
+
+
+def _adopt_parameters(estimator, fitted: Fitted) -> None:
+    """The groups, the axes and the parameters of the mixture, in the units of the rows as given."""
+    problem, fit = fitted.problem, fitted.chosen.fit
     scales, solution = fitted.divisors, fit.solution
     loadings = FStep.loadings(solution.axes, problem.scatter).copy()
     loadings[problem.constant] = 0.0
     largest = np.abs(loadings).argmax(axis=0)
     signs = np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
     density, sparse = solution.density, solution.axes.sparse
-    K = len(density.proportions)
     estimator.scale_, estimator.scales_ = RAW if fitted.scales is None else STANDARDISE, scales
     names = feature_names(estimator)
     estimator.scale_warning_ = large_columns_text(problem, names) if estimator.scale == RAW else ""
-    vars(estimator).pop("group_names_", None)  # another fit has other groups
     estimator.labels_ = problem.rows.gather(fit.states, "labels")
     estimator.loadings_ = loadings * signs
     estimator.sparse_loadings_ = estimator.loadings_ if sparse is None else sparse * signs
@@ -284,7 +296,13 @@ def adopt(estimator, fitted: Fitted):
     estimator.noise_factors_ = solution.n_factors
     estimator.noise_loadings_ = np.zeros((problem.p, 0)) if metric is None else metric.vectors * np.sqrt(metric.gains)
     estimator.distance_moments_ = distances_of(problem, solution)
-    estimator.model_ = model.name
+
+
+def _adopt_criteria(estimator, fitted: Fitted) -> None:
+    """The model, its criteria and the roles of the variables."""
+    problem, chosen = fitted.problem, fitted.chosen
+    fit, columns = chosen.fit, estimator.sparse_loadings_.any(axis=1)
+    estimator.model_ = chosen.model.name
     estimator.log_likelihood_ = fit.log_likelihood + fitted.log_jacobian
     estimator.n_parameters_ = fitted.n_parameters()
     estimator.n_missing_ = 0 if problem.gaps is None else problem.gaps.n_missing
@@ -292,19 +310,12 @@ def adopt(estimator, fitted: Fitted):
     likelihood, parameters = estimator.log_likelihood_, estimator.n_parameters_
     for name, value in criteria_values(likelihood, parameters, fit.entropy, problem, fit.states, support).items():
         setattr(estimator, f"{name}_", value)
-    if sparse is not None:
-        partition = Partition.of_labels(problem, estimator.labels_, K)
+    if fit.solution.axes.sparse is not None:
+        partition = Partition.of_labels(problem, estimator.labels_, len(estimator.weights_))
         estimator.roles_ = roles_table(partition, support, _names(estimator, problem.n_variables))
     if chosen.fewest is not None:
         fewest = np.isin(np.arange(problem.p), chosen.fewest)
         estimator.minimal_support_ = fewest if problem.blocks is None else problem.blocks.any_of(fewest)
-    estimator.decisions_ = decisions_table(chosen.decisions)
-    estimator.history_ = fit.history
-    estimator.n_iter_ = fit.n_iter
-    estimator.converged_ = fit.converged
-    estimator.stop_reason_ = str(fit.stop)
-    estimator.starts_ = chosen.starts
-    return estimator
 
 
 def _unchanged(rows: np.ndarray) -> np.ndarray:

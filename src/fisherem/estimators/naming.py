@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.wording import column_name, group_names_of
+from .._utils.wording import column_name, group_names_of, shorten
 
 __all__ = ["Named", "axis_names", "names_of_groups", "variable_names"]
 
@@ -47,13 +47,9 @@ def axis_names(model: Any, names: Sequence[str] | None = None) -> list[str]:
     found = []
     for j, column in enumerate(sizes.T):
         order = np.argsort(-column, kind="stable")[:_MOST_NAMING]
-        shown = [_short(str(names[i])) for i in order if column[i] >= _LEAST_SHARE * column[order[0]] > 0]
+        shown = [shorten(str(names[i]), _CHARACTERS) for i in order if column[i] >= _LEAST_SHARE * column[order[0]] > 0]
         found.append(f"axis {j + 1}: {', '.join(shown)}" if shown else f"axis {j + 1}")
     return found
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _CHARACTERS else name[: _CHARACTERS - 1] + "…"
 
 
 class Named:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from .._utils.docstrings import with_sections_of
 from .._utils.public import public
-from ..core.dlm.f_step.sparse import ALTERNATIONS, BUDGETS, STEP_OPTIONS
+from ..core.dlm.f_step.sparse import ALTERNATIONS, BUDGETS
 from ..core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
 from ..core.dlm.family import Means, SparseSettings
 from ..core.engine.multistart import Specification
@@ -20,6 +21,9 @@ from .fisher_em import FisherEM
 from .published import published_sparse_settings
 
 __all__ = ["SparseFisherEM"]
+
+# Parameters that a sparse step is given if it has a keyword of that name.
+_OF_STEPS = ("penalty", "rho", "budgets", "alternation")
 
 
 @public
@@ -235,15 +239,20 @@ class SparseFisherEM(FisherEM):
         check_number("penalty", self.penalty, above=0)
         if not (isinstance(self.sparsity, str) and self.sparsity == AUTO):
             raise ValueError(f"penalty takes the place of sparsity: leave that at 'auto'; got {self.sparsity!r}")
-        if "penalty" not in STEP_OPTIONS.get(self.method, {}):
+        if "penalty" not in self._known_options():
             raise ValueError(f"method {self.method!r} has no penalty: give a sparsity")
         if self.axis_weights != "equal":
             raise ValueError("penalty is one number for all axes: it needs axis_weights='equal'")
 
     def _step_options(self) -> dict[str, Any]:
         """The keywords of the sparse step that differ from its own."""
-        known = STEP_OPTIONS.get(self.method, {})
+        known = self._known_options()
         return {name: getattr(self, name) for name, usual in known.items() if getattr(self, name) != usual}
+
+    def _known_options(self) -> dict[str, Any]:
+        """The parameters of this estimator that are keywords of its sparse step, with their defaults there."""
+        keywords = signature(SPARSE_STEPS[self.method]).parameters
+        return {name: keywords[name].default for name in _OF_STEPS if name in keywords}
 
     def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)

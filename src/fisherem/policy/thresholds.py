@@ -1,6 +1,6 @@
 """Every threshold of an automatic decision, with where it comes from.
 
-`tests/policy/test_thresholds.py` has a test for each of them that fails when it moves.
+`tests/policy/test_thresholds*.py` have a test for each of them that fails when it moves.
 """
 
 from __future__ import annotations

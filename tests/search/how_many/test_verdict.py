@@ -15,19 +15,10 @@ from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED
 from fisherem.policy.number_of_groups.wording import NEXT, rule_table, said
 from fisherem.policy.thresholds import NumberOfGroups
 from fisherem.search.verdict_search import _plan
+from tests.policy.holding import Holds
 
 N = 480
-HELD = {}
-
-
-def holds(*names):
-    """Marks the test of a threshold."""
-
-    def mark(test):
-        HELD.update(dict.fromkeys(names, test))
-        return test
-
-    return mark
+holds = Holds()
 
 
 class Known:
@@ -71,7 +62,7 @@ def test_the_largest_gain_among_groups_that_are_apart_and_reproducible():
 
 
 def test_every_threshold_has_a_test():
-    assert set(HELD) == {field.name for field in fields(NumberOfGroups)}
+    assert set(holds) == {field.name for field in fields(NumberOfGroups)}
 
 
 @holds("apart", "clearly_apart")

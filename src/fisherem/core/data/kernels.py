@@ -185,6 +185,16 @@ class Expectation(Mergeable):
     sums: np.ndarray
 
 
+def normalised(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(posteriors (K x m), h, l (m)) of log joint densities (K x m), whose log-sum is h + l; h is taken from them."""
+    highest = log_joint.max(axis=0)
+    log_joint -= highest
+    posteriors = np.exp(log_joint)
+    total = posteriors.sum(axis=0)
+    posteriors /= total
+    return posteriors, highest, np.log(total)
+
+
 @kernel(reads=("weights", "placed", "log_prior"), writes=("posteriors", "log_density"), drops=("placed",))
 def expect(block: Block | None, state: BlockState, density) -> Expectation:
     """E-step (eq. 5) in the log domain from the placed rows, and T'Y for the next iteration.
@@ -194,12 +204,7 @@ def expect(block: Block | None, state: BlockState, density) -> Expectation:
     log_joint = density.log_joint(block, state)
     if state.log_prior is not None:
         log_joint += state.log_prior
-    highest = log_joint.max(axis=0)
-    log_joint -= highest
-    posteriors = np.exp(log_joint)
-    total = posteriors.sum(axis=0)
-    posteriors /= total
-    log_total = np.log(total)
+    posteriors, highest, log_total = normalised(log_joint)
     state.posteriors = posteriors
     highest += log_total
     if (common := density.log_common(state)) is not None:

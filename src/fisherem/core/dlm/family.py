@@ -39,7 +39,7 @@ class SparseSettings:
     start: str = "fisher-em"  # or "cold"
     scale_penalty: bool = False
     axis_weights: str = "equal"
-    options: dict[str, Any] = field(default_factory=dict)  # keywords of the sparse step (`STEP_OPTIONS`)
+    options: dict[str, Any] = field(default_factory=dict)  # further keywords of the sparse step
 
 
 class Means(Enum):

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data.kernels import normalised
 from .patterns import GapMixture, Patterns, by_rows, times_rows
 
 __all__ = ["Conditional", "GapRows", "Solved"]
@@ -235,13 +236,9 @@ def _posteriors(log_joint: np.ndarray, given: np.ndarray | None) -> tuple[np.nda
     """(posteriors (K x n), log densities (n), entropies (n)) from the log joint densities."""
     if given is not None:
         return given, np.einsum("kn,kn->n", given, log_joint), np.zeros(given.shape[1])
-    highest = log_joint.max(axis=0)
-    log_joint -= highest
-    posteriors = np.exp(log_joint)
-    total = posteriors.sum(axis=0)
-    posteriors /= total
-    entropies = np.log(total) - np.einsum("kn,kn->n", posteriors, log_joint)
-    return posteriors, highest + np.log(total), entropies
+    posteriors, highest, log_total = normalised(log_joint)
+    entropies = log_total - np.einsum("kn,kn->n", posteriors, log_joint)
+    return posteriors, highest + log_total, entropies
 
 
 def _norms(rows: GapRows, overall: np.ndarray) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._utils.wording import count
+from ..._utils.wording import count, shorten
 from ..content.heat import HALF, RANGE
 from ..content.markers import Dots
 from . import svg
-from .frame import WIDE, both_widths, shorten
+from .frame import WIDE, both_widths
 from .heat import heat_scale
 from .svg import element, mark
 

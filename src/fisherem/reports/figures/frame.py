@@ -8,7 +8,7 @@ import numpy as np
 
 from .svg import Scale, element, labelled, mark, text, ticks
 
-__all__ = ["NARROW", "WIDE", "axis_title", "both_widths", "legend_mark", "padded", "shorten", "value_grid"]
+__all__ = ["NARROW", "WIDE", "axis_title", "both_widths", "legend_mark", "padded", "value_grid"]
 
 # Pixels across: the text column of a wide page, and a phone.
 WIDE, NARROW = 880, 340
@@ -19,11 +19,6 @@ def both_widths(draw: Callable[..., str], *args) -> str:
     return "".join(
         f'<div class="{name}">{draw(width, *args)}</div>' for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
-
-
-def shorten(name: str, limit: int) -> str:
-    """At most `limit` characters."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def padded(values: np.ndarray, share: float = 0.05) -> tuple[float, float]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._utils.wording import count
+from ..._utils.wording import count, shorten
 from ...plots.style import PALETTE
 from ..content.heat import HALF, MAX_VARIABLES, RANGE, HeatMap
 from ..content.tracks import STEPS, Track
 from . import svg
-from .frame import WIDE, both_widths, shorten
+from .frame import WIDE, both_widths
 from .pixels import colour_scale, indexed_png
 from .svg import element, mark
 

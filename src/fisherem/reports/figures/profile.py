@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._utils.wording import count
+from ..._utils.wording import count, shorten
 from ..content.variables import Profile
 from . import svg
-from .frame import WIDE, both_widths, padded, shorten
+from .frame import WIDE, both_widths, padded
 from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["profile_plot"]

@@ -60,9 +60,9 @@ CONVERGED = Stopping(1e-12, 0.0, 20_000)
 class Alternation:
     """How Algorithm 2 is read where the paper leaves it open."""
 
-    rho: float = 1.0  # the weight of b'S_W b
-    budgets: str = "first"  # shares of the full solution at the first A of an F-step, or of "each" round's own
-    alternation: str = "fast"  # from the last B and not to the end, or from step 3 until nothing moves: "converged"
+    rho: float  # the weight of b'S_W b
+    budgets: str  # shares of the full solution at the first A of an F-step, or of "each" round's own
+    alternation: str  # from the last B and not to the end, or from step 3 until nothing moves: "converged"
 
     @property
     def stopping(self) -> Stopping:
@@ -190,14 +190,11 @@ def _relative_move(before: np.ndarray, after: np.ndarray) -> float:
 
 def sparse_regression(
     between: Between, d, sparsity, dense, *, scale_penalty=False, warm=None, penalty: float | None = None,
-    stopping: Stopping | None = None, **options,
+    rho: float = 1.0, budgets: str = "first", alternation: str = "fast", stopping: Stopping | None = None,
 ) -> SparseResult:  # fmt: skip
-    """Alternate A and B within the l1 budgets: p x d sparse loadings, their optimality gap and the objective.
-
-    `options` are the fields of `Alternation`.
-    """
+    """Alternate A and B within the l1 budgets: p x d sparse loadings, their optimality gap and the objective."""
     del dense  # the criterion itself is penalised
-    how = Alternation(**options)
+    how = Alternation(rho, budgets, alternation)
     stopping = stopping or how.stopping
     problems, FA = _problems(between, d, sparsity, how, scale_penalty, penalty)
     scale = norm_weights(between.scatter, scale_penalty)

@@ -35,7 +35,7 @@ from .regression import ALTERNATIONS, BUDGETS, CONVERGED, sparse_regression
 from .step import SPARSE_STEPS, Between
 
 __all__ = [
-    "ALTERNATIONS", "BUDGETS", "STEP_OPTIONS", "SparseResult", "SparseStep", "sparse_regression",
+    "ALTERNATIONS", "BUDGETS", "SparseResult", "SparseStep", "sparse_regression",
     "sparse_svd", "sparse_two_step",
 ]  # fmt: skip
 
@@ -46,7 +46,8 @@ class SparseStep(Protocol):
     `between` holds S_B = H H' and S; `d` is the number of axes; `sparsity` (d) is a share in (0, 1] per axis, where 1
     means dense; `dense` is the discriminant whose axes are approximated, for algorithms that approximate dense axes.
     `warm` is a dict that the step may use to keep results from one iteration to the next; it is empty at first.
-    `STEP_OPTIONS` names further keywords of a step, which are passed if they are set.
+    A step with a keyword that is a parameter of `SparseFisherEM` for its steps (`penalty`, `rho`, `budgets`,
+    `alternation`) is given it where it is not the default.
     """
 
     def __call__(
@@ -105,9 +106,3 @@ def sparse_svd(
 SPARSE_STEPS.provide("two-step", sparse_two_step)
 SPARSE_STEPS.provide("regression", sparse_regression)
 SPARSE_STEPS.provide("svd", sparse_svd)
-# The keywords that a step knows besides those of every step, with the values that they have if they are not set.
-STEP_OPTIONS: dict[str, dict[str, Any]] = {
-    "two-step": {"penalty": None},
-    "regression": {"penalty": None, "rho": 1.0, "budgets": "first", "alternation": "fast"},
-    "svd": {"penalty": None, "alternation": "fast"},
-}

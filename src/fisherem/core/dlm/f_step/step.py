@@ -192,7 +192,7 @@ class FStep:
     sparsity: np.ndarray | None = None  # one share per axis, each in (0, 1]
     scale_penalty: bool = False
     axis_weights: str = "equal"
-    options: dict[str, Any] = field(default_factory=dict)  # keywords of the sparse step (`STEP_OPTIONS`)
+    options: dict[str, Any] = field(default_factory=dict)  # further keywords of the sparse step
     _warm: dict = field(default_factory=dict)
 
     def __call__(self, between: Between) -> Axes:
