@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.estimators.fitting import specification
-from fisherem.policy.halves import agreements, fisher_em, kmeans, split_rows
+from fisherem.policy.halves import OnOtherRows, agreements, fisher_em, kmeans, split_rows
 
 
 def table(separation, n=200, p=6, seed=0):
@@ -68,3 +68,60 @@ def test_with_fewer_rows_than_columns_in_a_half_kmeans_is_not_left():
     X, _ = answers(n=60, p=40)
     start = FisherEM(2, random_state=0).fit(X).decisions_.set_index("decision").loc["start"]
     assert (start["choice"], start["alternatives"]) == ("k-means on the columns, not moved", "")
+
+
+def naive_rule(known, labels, new, share, rank=None):
+    """The group whose mean is nearest in the metric of the covariance within the groups, row by row."""
+    groups, sizes = np.unique(labels, return_counts=True)
+    mean = known.mean(axis=0)
+    means = [known[labels == k].mean(axis=0) - mean for k in groups]
+    W = sum(np.outer(x - mean - means[k], x - mean - means[k]) for x, k in zip(known, labels, strict=True)) / len(known)
+    ridge = share * np.trace(W) / (rank or len(W))
+    inverse = np.linalg.inv(W + ridge * np.eye(len(W)))
+    scores = [
+        [
+            np.log(size / len(known)) - 0.5 * (x - mean - m) @ inverse @ (x - mean - m)
+            for m, size in zip(means, sizes, strict=True)
+        ]
+        for x in new
+    ]
+    return groups[np.argmax(scores, axis=1)]
+
+
+@pytest.mark.parametrize("p", [6, 90])
+def test_agreement_on_other_rows_is_that_of_a_naive_rule(p):
+    rng = np.random.default_rng(p)
+    labels = np.arange(80) % 3
+    X = rng.normal(size=(80, p))
+    X[:, :3] += 1.5 * np.eye(3)[labels]
+    problem = prepare(X, ridge=0.01)
+    share = problem.scatter.ridge / problem.scatter.mean_variance
+    back = OnOtherRows(problem, labels, [np.arange(p)])
+    expected = []
+    for sides in split_rows(80, 3, 0):
+        found = np.empty(80, int)
+        for rows, others in (sides, sides[::-1]):
+            found[others] = naive_rule(X[rows], labels[rows], X[others], share, 39 if p == 90 else None)
+        expected.append(adjusted_rand_score(labels, found))
+    assert back.agreement(np.arange(p)) == pytest.approx(np.mean(expected))
+
+
+def test_lists_that_grow_are_summed_up_once():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(40, 120)), np.arange(40) % 2
+    lists = [np.arange(30), np.arange(60), np.array([3, 70, 110, *range(80, 100)])]
+    together = OnOtherRows(prepare(X, ridge="auto"), labels, lists)
+    for support in lists:
+        alone = OnOtherRows(prepare(X, ridge="auto"), labels, [support])
+        assert together.agreement(support) == pytest.approx(alone.agreement(support))
+
+
+def test_columns_that_follow_the_rows_do_not_give_groups_back():
+    """Any labels can be separated on as many columns as rows, but not on other rows."""
+    rng = np.random.default_rng(1)
+    labels = np.arange(60) % 2
+    X = rng.normal(size=(60, 400))
+    X[:, 0] += 4 * labels
+    back = OnOtherRows(prepare(X, ridge="auto"), labels, [np.arange(400)])
+    assert back.agreement(np.arange(1)) > 0.8
+    assert back.agreement(np.arange(400)) < 0.5

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.problem import prepare
+from fisherem.estimators.fitting import specification
 from fisherem.estimators.outlying import outside
 from fisherem.policy import variables
 from fisherem.policy.columns import spiked
@@ -180,18 +181,27 @@ def test_partitions_that_agree_are_one():
     assert not same_partition(other, [labels])
 
 
+@holds("same_again")
+def test_the_fewest_are_enough_if_their_groups_agree(monkeypatch):
+    problem, labels = of_sizes([1.0] * 3, 1000), np.arange(1000) % 2
+    spec = specification(SparseFisherEM(2, random_state=0), 1000, 3)
+
+    def fewest(wrong):
+        class Found:
+            support, n_variables = np.arange(1), 1
+            labels = np.where(np.arange(1000) < wrong, 1 - np.arange(1000) % 2, np.arange(1000) % 2)
+
+        return Found()
+
+    for wrong, lists in ((25, 1), (27, None)):  # adjusted Rand index 0.902 and 0.895
+        monkeypatch.setattr(variables, "alternate", lambda *_, wrong=wrong: fewest(wrong))
+        found = variables.variables_for(problem, spec, labels, 1, "AkB")
+        assert (found.kept is not None and found.records[0]["agreement"] > 0.9) == (lists == 1)
+
+
 @holds("gives_back")
-def test_a_selection_is_enough_if_its_groups_agree():
-    labels = np.arange(1000) % 2
-
-    class Found:
-        support, n_variables = np.arange(3), 3
-
-        def __init__(self, wrong):
-            self.labels = np.where(np.arange(1000) < wrong, 1 - labels, labels)
-
-    assert variables.Selection(labels).tried(Found(25))  # adjusted Rand index 0.902
-    assert not variables.Selection(labels).tried(Found(27))  # 0.895
+def test_a_list_is_enough_if_it_gives_the_groups_back_as_well_as_the_best():
+    assert variables.enough([0.5, 0.879, 0.881, 0.9, 0.87]) == [2, 3]
 
 
 @holds("alike")
@@ -230,8 +240,8 @@ def test_starts_are_compared_on_four_rows_per_variable():
 
 
 def test_every_threshold_is_held():
-    for section in ("models", "scenes"):
-        import_module(f"tests.policy.test_thresholds_of_{section}")
+    for section in ("test_thresholds_of_models", "test_thresholds_of_scenes", "test_own_covariances"):
+        import_module(f"tests.policy.{section}")
     assert set(holds) | {"number_of_groups"} == {field.name for field in fields(Thresholds)}
     assert Thresholds() == THRESHOLDS
 

@@ -265,12 +265,13 @@ def _with_variables(
 
 def _about_variables(problem: Problem, found: Selection) -> Decision:
     tried = ", ".join(f"{r['n_variables']} variables {r['agreement']:.2f}" for r in found.records)
-    tried = f"{tried} (agreement of the groups that they make)" if tried else ""
+    one = len(found.records) == 1
+    where = "agreement of the groups that they make" if one else "agreement of the groups that they make on other rows"
+    tried = f"{tried} ({where})" if tried else ""
     if found.kept is None:
         return Decision("variables", f"all {problem.n_variables}", tried, "no list of variables could be fitted")
     reason = "the fewest that make the same groups"
-    if max(r["agreement"] for r in found.records) < THRESHOLDS.gives_back:
-        reason = "no list makes the same groups; this one comes nearest"
+    reason = reason if one else "the fewest that give the groups back on other rows as well as any list does"
     return Decision("variables", f"{found.kept.n_variables} of {problem.n_variables}", tried, reason)
 
 

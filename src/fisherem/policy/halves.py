@@ -16,14 +16,19 @@ from ..core.data.problem import Problem, prepare
 from ..core.dlm.family import DLMFamily
 from ..core.engine.loop import Fit, restore
 from ..core.engine.multistart import Specification, side_by_side
-from ..core.starts.partitions import adjusted_rand
+from ..core.starts.partitions import adjusted_rand, products
 from ..rows.base import one_blas_thread
 from ..solvers.kmeans_runs import KMeansRun, best_kmeans
 
-__all__ = ["agreements", "fisher_em", "kmeans", "split_rows"]
+__all__ = ["OnOtherRows", "agreements", "fisher_em", "kmeans", "split_rows"]
 
 # Splits of the rows: with three, the agreement of one table changes by some hundredths from seed to seed.
 _SPLITS = 3
+_TINY = np.finfo(float).tiny
+# Indicators of a category add up to 1, so that their covariance has no inverse without a ridge.
+_LEAST_RIDGE = 1e-6
+# Directions with less than this share of the variance of the largest are rounding.
+_ROUNDING = 1e-10
 # k-means runs in each half.
 _RUNS = 5
 
@@ -83,3 +88,78 @@ def fisher_em(spec: Specification[DLMFamily]) -> Labelling:
         return problem.rows.gather(restore(problem, moved).states, "posteriors").argmax(axis=0)
 
     return labelling
+
+
+class OnOtherRows:
+    """How well columns give groups (n labels) back on other rows.
+
+    Each half of the rows is labelled by the discriminant rule of the other: the group whose mean is nearest in the
+    metric of the covariance within the groups, with the problem's ridge. `lists` are the columns (indices) that will be
+    asked for.
+    """
+
+    def __init__(self, problem: Problem, labels: np.ndarray, lists: list[np.ndarray]):
+        self.labels = labels
+        self.share = problem.scatter.ridge / problem.scatter.mean_variance
+        self.weights = np.ones(problem.given.n) if problem.given.weights is None else problem.given.weights
+        self.columns = np.unique(np.concatenate(lists)) if lists else np.zeros(0, int)
+        given = problem.given
+        rows = given.everything() if given.portable else given.take(np.arange(given.n))
+        self.values = np.asarray(rows[:, self.columns], float)
+        self.sides = split_rows(given.n, _SPLITS, 0)
+        self._summed, self._sum = (
+            np.zeros(0, int),
+            np.zeros((given.n, given.n) if len(self.columns) > given.n // 2 else 0),
+        )
+
+    def agreement(self, support: np.ndarray) -> float:
+        """The adjusted Rand index of the groups and those of the rule, as a mean over a few splits."""
+        places = np.searchsorted(self.columns, support)
+        wide = len(places) > len(self.labels) // 2
+        values = self._products(places) if wide else self.values[:, places]
+        found = []
+        for sides in self.sides:
+            labels = np.empty(len(self.labels), int)
+            for rows, others in (sides, sides[::-1]):
+                weights = self.weights[rows] / max(self.weights[rows].sum(), _TINY)
+                coordinates = _in_row_space if wide else _centred
+                labels[others] = self._nearest(rows, weights, *coordinates(values, rows, others, weights))
+            found.append(adjusted_rand(labels, self.labels))
+        return float(np.mean(found))
+
+    def _products(self, places: np.ndarray) -> np.ndarray:
+        """The products of the rows (n x n) over some columns; lists that grow cost what they add."""
+        more = np.setdiff1d(places, self._summed)
+        if len(more) + len(self._summed) != len(places):
+            self._sum, more = np.zeros((len(self.labels),) * 2), places
+        self._summed = places
+        self._sum = self._sum + products(self.values[:, more])
+        return self._sum
+
+    def _nearest(self, rows: np.ndarray, weights: np.ndarray, known: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """The groups (m) of new rows by the discriminant rule of known ones (rows x coordinates, mean 0)."""
+        groups, index = np.unique(self.labels[rows], return_inverse=True)
+        member = (index[:, None] == np.arange(len(groups))) * weights[:, None]
+        shares = np.maximum(member.sum(axis=0), _TINY)
+        means = member.T @ known / shares[:, None]
+        within = (known.T * weights) @ known - (means.T * shares) @ means
+        ridge = max(self.share, _LEAST_RIDGE) * np.trace(within) / len(within)
+        solved = np.linalg.solve(within + (ridge + _TINY) * np.eye(len(within)), means.T)
+        return groups[(new @ solved - 0.5 * np.einsum("kr,rk->k", means, solved) + np.log(shares)).argmax(axis=1)]
+
+
+def _centred(values: np.ndarray, rows: np.ndarray, others: np.ndarray, weights: np.ndarray):
+    """Rows and others (n x p) less the mean of the rows."""
+    mean = weights @ values[rows]
+    return values[rows] - mean, values[others] - mean
+
+
+def _in_row_space(gram: np.ndarray, rows: np.ndarray, others: np.ndarray, weights: np.ndarray):
+    """The same in the row space of the rows, from the products of all of them (n x n)."""
+    inside, across = gram[np.ix_(rows, rows)], gram[np.ix_(others, rows)]
+    by_mean = weights @ inside
+    mean = by_mean @ weights
+    values, vectors = np.linalg.eigh(inside - by_mean - by_mean[:, None] + mean)
+    kept = values > _ROUNDING * values[-1]
+    root, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return vectors * root, (across - by_mean - (across @ weights)[:, None] + mean) @ vectors / root

@@ -1,8 +1,8 @@
 """Which variables make given groups, and the role of every variable in them.
 
 sparsity="auto": C(K, S) names the fewest variables that suffice. Where many weak, correlated variables carry the groups
-together (genes, pixels), those few make other groups; then more of the variables that differ are taken, until the
-groups come back.
+together (genes, pixels), those few make other groups; then the shortest list is taken that gives the groups back on
+other rows as well as any list does.
 
 The role of a variable in a partition is one of
 
@@ -18,6 +18,7 @@ selected, redundant and additional.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -29,9 +30,10 @@ from ..core.starts.partitions import adjusted_rand
 from .alternation import Candidate, Wanted, alternate, candidate_of, fit_subset
 from .criterion import Partition, judge
 from .forward_backward import Selector, relevant, select
+from .halves import OnOtherRows
 from .thresholds import THRESHOLDS
 
-__all__ = ["NO_EVIDENCE", "ROLES", "Selection", "roles_table", "variables_for"]
+__all__ = ["NO_EVIDENCE", "ROLES", "Selection", "enough", "roles_table", "variables_for"]
 
 NO_EVIDENCE = "no evidence"
 ROLES = ("selected", "redundant", "additional", NO_EVIDENCE)
@@ -41,37 +43,29 @@ _MOST_NAMED, _LEAST_SHARE = 3, 0.2
 _TINY = 1e-9
 
 
+@dataclass
 class Selection:
     """The variables that make groups, with the fewest that C(K, S) names and a record of every list that was tried."""
 
-    def __init__(self, labels: np.ndarray):
-        self.labels = labels
-        self.kept: Candidate | None = None  # None: nothing could be fitted
-        self.fewest: np.ndarray | None = None  # indices; None: C names none
-        self.records: list[dict] = []
+    kept: Candidate | None = None  # None: nothing could be fitted
+    fewest: np.ndarray | None = None  # indices; None: C names none
+    records: list[dict] = field(default_factory=list)  # n_variables, agreement
 
-    def tried(self, found: Candidate) -> bool:
-        """Whether a list of variables is enough: the groups that it makes agree with those it was made for.
-
-        Where none is enough, the list whose groups agree best is kept.
-        """
-        agreement = adjusted_rand(found.labels, self.labels)
-        if not self.records or agreement > max(record["agreement"] for record in self.records):
-            self.kept = found
-        self.records.append({"n_variables": found.n_variables, "agreement": agreement})
-        return agreement >= THRESHOLDS.gives_back
+    def tried(self, partition: Partition, support: np.ndarray, agreement: float) -> None:
+        """Note a list of columns and how well it gives the groups back."""
+        self.records.append({"n_variables": len(partition.widths(support)), "agreement": agreement})
 
 
 def variables_for(
     problem: Problem, spec: Specification[DLMFamily], labels: np.ndarray, rank: int, model: str, moved: bool = True
 ) -> Selection:
-    """The variables that make the groups of `labels` (n), few if those suffice.
+    """The variables that make the groups of `labels` (n): few, if few give the groups back on other rows as well.
 
     Groups that Fisher-EM has not `moved` are not moved on fewer variables either: a single iteration places the rows.
     The same holds with categories: densities of indicators would move the groups to the levels of one category.
     """
     moved = moved and problem.blocks is None
-    found = Selection(labels)
+    found = Selection()
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
 
     def on(support: np.ndarray) -> Candidate | None:
@@ -83,15 +77,29 @@ def variables_for(
     else:
         support = select(partition, np.zeros(0, int), rank)
         fewest = on(support) if len(support) else None
+    same = -1.0
     if fewest is not None:
-        found.fewest = fewest.support
-        if found.tried(fewest):
+        found.fewest, found.kept, same = fewest.support, fewest, adjusted_rand(fewest.labels, labels)
+        if same >= THRESHOLDS.same_again:
+            found.tried(partition, fewest.support, same)
             return found
-    for support in _longer(partition, fewest, rank):
-        more = on(support)
-        if more is not None and found.tried(more):
-            return found
+    lists = [] if fewest is None else [fewest.support]
+    lists += _longer(partition, fewest, rank)
+    back = OnOtherRows(problem, labels, lists)
+    for support in lists:
+        found.tried(partition, support, back.agreement(support))
+    for i in enough([record["agreement"] for record in found.records]):
+        longer = fewest if fewest is not None and i == 0 else on(lists[i])
+        # Fisher-EM on columns of noise moves the groups, although the columns tell them apart
+        if longer is not None and adjusted_rand(longer.labels, labels) >= same:
+            found.kept = longer
+            break
     return found
+
+
+def enough(agreements: list[float]) -> list[int]:
+    """The lists that give the groups back on other rows as well as the best one does, by their agreements."""
+    return [i for i, one in enumerate(agreements) if one >= max(agreements) - THRESHOLDS.gives_back]
 
 
 def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterator[np.ndarray]:
