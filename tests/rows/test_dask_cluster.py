@@ -158,14 +158,22 @@ from fisherem import FisherEM
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
-            X = da.random.default_rng(0).normal(size=(400_000, 20), chunks=(50_000, -1))
-            threading.Timer(5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            X = da.random.default_rng(0).normal(size=(100_000, 20), chunks=(12_500, -1))
+            tasks = lambda: [t.key for t in cluster.scheduler.tasks.values() if "fisherem" in str(t.key)]
+
+            def interrupt():
+                while not tasks():
+                    time.sleep(0.05)
+                time.sleep(1)  # in the middle of the iterations
+                os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Thread(target=interrupt, daemon=True).start()
             try:
-                FisherEM(5, init=np.arange(400_000) % 5, max_iter=100_000, tol=0).fit(X)
+                FisherEM(5, init=np.arange(100_000) % 5, max_iter=100_000, tol=0).fit(X)
             except KeyboardInterrupt as error:
                 kept = error                     # and with it the frames that hold the futures
                 time.sleep(1)
-                print("left", sorted(t.key for t in cluster.scheduler.tasks.values() if "fisherem" in str(t.key)))
+                print("left", sorted(tasks()))
                 print("running", sum(len(w.processing) for w in cluster.scheduler.workers.values()))
 """
 
