@@ -20,7 +20,7 @@ from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import MODELS
 from fisherem.search.grid import columns
 from fisherem.search.search_tables import criterion_table
-from tests.deciding import failing_model
+from tests.deciding import ctrl_c, failing_model
 from tests.naive import mixture_log_densities
 
 SMALL = {"n_clusters": [2, 3], "models": ["DB", "AkB"], "n_init": 2, "n_jobs": 1}
@@ -300,20 +300,6 @@ def test_a_killed_search_goes_on_where_it_stopped(tmp_path):
     resumed, whole = (results(folder).drop(columns="seconds") for folder in (fits, tmp_path / "other"))
     pd.testing.assert_frame_equal(resumed, whole, rtol=1e-9)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())  # what was done was not done again
-
-
-def ctrl_c(fit: int) -> Criterion:
-    """A criterion during whose evaluation of the n-th fit the user presses Ctrl-C."""
-    seen: list[float] = []
-
-    def value(log_likelihood, *others):
-        if log_likelihood not in seen:
-            seen.append(log_likelihood)
-            if len(seen) == fit:
-                raise KeyboardInterrupt
-        return log_likelihood
-
-    return Criterion("pressed", "Pressed", "log-likelihood", value)
 
 
 def test_ctrl_c_keeps_what_is_done(simulated):
