@@ -24,9 +24,10 @@ $(VENV)/installed-dev: $(VENV)/installed
 demo: $(VENV)/installed
 	$(BIN)/python -m fisherem.demo
 
-# --durations lists the slowest twenty tests.
+# Each worker begins with its own half of the files, so that a table or a fit that the tests of a file share is made once;
+# whoever is done first takes over what the other has left. --durations lists the slowest twenty tests.
 test: lint
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # What needs anndata and scanpy: these do not support pandas 3 yet, so that they have an environment of their own.
 CELLS := .venv-cells

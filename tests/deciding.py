@@ -1,4 +1,5 @@
-"""What a fit says of its decisions (a row of `decisions_`, its values, the unrounded records), and models that fail."""
+"""What a fit says of its decisions (a row of `decisions_`, its values, the unrounded records); models that fail, and a
+criterion during which Ctrl-C is pressed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from fisherem.estimators.fitting import fit_rows
+from fisherem.model.criteria import Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 
 
@@ -60,3 +62,17 @@ def failing_model(name, reason="it did not work"):
         yield
     finally:
         fill(entries)
+
+
+def ctrl_c(fit: int) -> Criterion:
+    """A criterion during whose evaluation of the n-th fit the user presses Ctrl-C; 0 for never."""
+    seen: list[float] = []
+
+    def value(log_likelihood, *others):
+        if log_likelihood not in seen:
+            seen.append(log_likelihood)
+            if len(seen) == fit:
+                raise KeyboardInterrupt
+        return log_likelihood
+
+    return Criterion("pressed", "Pressed", "log-likelihood", value)

@@ -365,8 +365,8 @@ def test_a_new_reader_drives_a_fit(tmp_path):
 
 def test_many_rows_make_a_small_page(tmp_path):
     rng = np.random.default_rng(0)
-    labels = rng.integers(3, size=200_000)
-    X = (rng.normal(size=(200_000, 50)) + 3 * rng.normal(size=(3, 50))[labels]).astype(np.float32)
+    labels = rng.integers(3, size=60_000)
+    X = (rng.normal(size=(60_000, 12)) + 3 * rng.normal(size=(3, 12))[labels]).astype(np.float32)
     # whole hundredths: digits are what writing and reading text takes its time for
     pd.DataFrame(np.rint(100 * X).astype(np.int16)).add_prefix("v").to_csv(tmp_path / "big.csv", index=False)
     run("fit", tmp_path / "big.csv", "-k", 3, "--n-init", 1, "-o", tmp_path / "out")

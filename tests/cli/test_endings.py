@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from fisherem import FisherEM, datasets, save
 from fisherem.cli import main
-from fisherem.search import grid_runner as searching
+from fisherem.model.criteria import CRITERIA
 from fisherem.tables.readers import READERS, Reader
+from tests.deciding import ctrl_c
 
 
 @pytest.fixture
@@ -41,20 +42,12 @@ def one_line(*arguments, code):
 
 @pytest.mark.filterwarnings("ignore:interrupted:UserWarning")
 @pytest.mark.parametrize("as_json", [True, False])
-def test_an_interrupted_search_says_so_everywhere(iris_csv, tmp_path, monkeypatch, as_json):
-    whole = searching.dense_cells
-    done = []
-
-    def pressed(*arguments):
-        if len(done) == 1:  # the two models of one number of groups
-            raise KeyboardInterrupt
-        done.append(1)
-        return whole(*arguments)
-
-    monkeypatch.setattr(searching, "dense_cells", pressed)
+def test_an_interrupted_search_says_so_everywhere(iris_csv, tmp_path, as_json):
     options = ("--label-column", "kind", "--models", "AB,DkB", "-k", "2:4", "--jobs", 1, "--method", "dense")
+    options += ("--criterion", "pressed")
     output = tmp_path / "out"
-    result = run("search", iris_csv, *options, "-o", output, *(["--json"] if as_json else []), code=130)
+    with CRITERIA.having("pressed", ctrl_c(3)):
+        result = run("search", iris_csv, *options, "-o", output, *(["--json"] if as_json else []), code=130)
     assert "interrupted" in result.stderr
     if as_json:
         assert json.loads(result.stdout)["interrupted"] is True
@@ -62,8 +55,8 @@ def test_an_interrupted_search_says_so_everywhere(iris_csv, tmp_path, monkeypatc
         assert "interrupted" in result.stdout
     assert "interrupted" in (output / "report.html").read_text(encoding="utf-8")
     assert len(pd.read_csv(output / "results.csv")) == 2
-    monkeypatch.undo()
-    assert json.loads(run("search", iris_csv, *options, "-o", output, "--json").stdout)["interrupted"] is False
+    with CRITERIA.having("pressed", ctrl_c(0)):
+        assert json.loads(run("search", iris_csv, *options, "-o", output, "--json").stdout)["interrupted"] is False
 
 
 def test_a_fault_of_ours_is_one_line_that_names_command_and_file(iris_csv, tmp_path):

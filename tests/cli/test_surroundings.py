@@ -7,6 +7,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+
+from fisherem.cli import main
 
 FILES = {
     "criteria.csv", "labels.csv", "markers.csv", "model.skops", "report.html", "roles.csv", "run.json", "variables.csv",
@@ -22,9 +25,14 @@ def start(folder, *words, **environment):
 
 def run(folder, *words, **environment):
     process = start(folder, *words, **environment)
-    out, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
-    return out
+
+
+def run_here(*words):
+    """In this process, whose surroundings are the usual ones."""
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
 
 
 @pytest.fixture
@@ -43,14 +51,14 @@ def test_two_runs_into_one_folder(folder):
     assert [process.returncode for process in both] == [0, 0], said
     assert {path.name for path in (folder / "out").iterdir()} == FILES
     assert {path.name for path in folder.iterdir()} == {"d.csv", "out"}
-    run(folder, "predict", "out/model.skops", "d.csv", "-o", "p.csv")
+    run_here("predict", "out/model.skops", "d.csv", "-o", "p.csv")
     clusters = pd.read_csv(folder / "p.csv")["cluster"].nunique()
     assert clusters in (2, 3)
     assert pd.read_csv(folder / "out" / "labels.csv")["cluster"].nunique() in (2, 3)
 
 
 def test_no_home_and_no_temporary_folder(folder):
-    run(folder, "fit", "d.csv", "-k", "3", "-o", "usual")
+    run_here("fit", "d.csv", "-k", "3", "-o", "usual")
     nowhere = str(folder / "nowhere")
     run(folder, "fit", "d.csv", "-k", "3", "-o", "other", HOME=nowhere, XDG_CACHE_HOME=nowhere, TMPDIR=nowhere)
     for name in ("labels.csv", "variables.csv", "roles.csv"):

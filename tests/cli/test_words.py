@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from fisherem.cli import main
 from fisherem.tables.errors import FileChangedError, TableError
 from fisherem.tables.parquet import ParquetSource
+from fisherem.tables.readers import READERS, Reader
 
 
 def fails(*words):
@@ -71,12 +72,13 @@ def test_damaged_parquet_has_not_changed(tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), ImportError("failed to map segment")])
-def test_too_little_memory_is_no_bug(tmp_path, monkeypatch, error):
-    def broken(*arguments, **keywords):
+def test_too_little_memory_is_no_bug(tmp_path, error):
+    def broken(path):
         raise error
 
-    monkeypatch.setattr("fisherem.tables.opening.open_table", broken)
-    result = CliRunner().invoke(main, ["fit", "x.csv", "-k", "2", "-o", str(tmp_path / "out")])
+    (tmp_path / "x.broken").write_text("1,2\n")
+    with READERS.having(".broken", Reader(whole=broken)):
+        result = CliRunner().invoke(main, ["fit", "x.broken", "-k", "2", "-o", str(tmp_path / "out")])
     assert result.exit_code == 1
     assert "not enough memory or processes" in result.output
     assert "bug" not in result.output

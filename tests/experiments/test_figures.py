@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fisherem.experiments import figures
@@ -20,14 +21,15 @@ class Bar:
 
 
 @pytest.fixture
-def digits(monkeypatch):
-    """Three classes of 16 x 16 pixels: each has its own bright row."""
+def digits(monkeypatch, tmp_path):
+    """The table usps358 has three classes of 16 x 16 pixels: each has its own bright row."""
     y = np.repeat([1, 2, 3], 20)
     X = np.random.default_rng(0).normal(size=(60, 256))
     for c in (1, 2, 3):
         X[y == c, 16 * c : 16 * c + 16] += 5
-    monkeypatch.setattr(figures, "available", lambda plan: {"usps358": ""})
-    monkeypatch.setattr(figures, "prepared", lambda name, **how: (X, y))
+    (tmp_path / "tables").mkdir()
+    pd.DataFrame(X).assign(digit=y).to_csv(tmp_path / "tables" / "usps358.csv.gz", index=False)
+    monkeypatch.setenv("FISHEREM_DATA", str(tmp_path))
     return X, y
 
 

@@ -1,10 +1,12 @@
 """ENVI headers that are wrong, or that say more than the layout: used, or refused with what is wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import rasterio
 
-from fisherem.images import read, segment
+from fisherem.images import Cube, read, segment
 from fisherem.images.layout import roughness
 
 from .files import TYPES, write_envi
@@ -20,9 +22,15 @@ def smooth():
     return (values + np.random.default_rng(0).normal(0, 20, values.shape)).astype(np.int16)
 
 
+@pytest.fixture(scope="module")
+def maps(smooth):
+    """A segmentation of the image, in no place."""
+    return segment(Cube(smooth), 2)
+
+
 @pytest.mark.parametrize("turned", [30.0, -12.5, 90.0])
 @pytest.mark.parametrize("tie", [(1, 1), (3, 5)])
-def test_rotated_map_info_is_gdals_transform(tmp_path, smooth, turned, tie):
+def test_rotated_map_info_is_gdals_transform(tmp_path, smooth, maps, turned, tie):
     info = ["UTM", *tie, 500000, 4000000, 30, 30, 11, "North", "WGS-84", "units=Meters", f"rotation={turned}"]
     path = write_envi(tmp_path / "a.hdr", smooth, map_info=info)
     place = read(path).georeference
@@ -34,7 +42,7 @@ def test_rotated_map_info_is_gdals_transform(tmp_path, smooth, turned, tie):
     if tie == (1, 1):
         with rasterio.open(path.with_suffix(".img")) as file:
             assert place.transform == pytest.approx(tuple(file.transform)[:6], abs=1e-6)
-    found = segment(path, 2)
+    found = replace(maps, cube=read(path))
     found.save(tmp_path / "out")
     with rasterio.open(tmp_path / "out" / "labels.tif") as file:
         assert tuple(file.transform)[:6] == pytest.approx(place.transform)

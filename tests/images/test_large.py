@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import fisherem.images.checkpoint as checkpoint
 from fisherem._utils.passes import looking_on
+from fisherem.cli import main
 from fisherem.datasets import mars_like
 from fisherem.images import clean, segment
 from fisherem.images.clean import CleanPixels
@@ -53,12 +56,17 @@ def scene():
     return mars_like(40, 36, 40, 4, seed=2, noise=0.03)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(scene):
+    return cache(lambda options: segment(scene.cube, 4, **dict(options)))
+
+
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("options", [{"sparsity": 0.3}, {"method": None}, {}, {"method": None, "spatial": 1.0}])
-def test_a_run_that_was_ended_goes_on_where_it_was(scene, tmp_path, monkeypatch, most, options):
+def test_a_run_that_was_ended_goes_on_where_it_was(scene, undisturbed, tmp_path, monkeypatch, most, options):
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "_TIMES", 0)
-    whole = segment(scene.cube, 4, **options)
+    whole = undisturbed(tuple(options.items()))
     path = tmp_path / "c.npz"
     end(monkeypatch, most, scene.cube, path, **options)
     assert path.exists()
@@ -163,8 +171,10 @@ def test_sigterm_leaves_a_checkpoint_and_nothing_broken(scene, tmp_path):
         "c.Watching.passed = slow\n"
         "from fisherem.cli import main; main()"
     )
-    command = [sys.executable, "-c", program, "segment", str(path), "-k", "4", "-o", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    arguments = ["segment", str(path), "-k", "4", "-o", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     until = time.monotonic() + 60
     while not (out / ".checkpoint.npz").exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.05)
@@ -172,9 +182,8 @@ def test_sigterm_leaves_a_checkpoint_and_nothing_broken(scene, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 143
     assert [p.name for p in out.iterdir()] == [".checkpoint.npz"]
-    again = [command[0], "-c", "from fisherem.cli import main; main()", *command[3:]]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "went on from a checkpoint" in done.stdout
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert "went on from a checkpoint" in done.output
     assert (out / "labels.tif").exists()
     assert not (out / ".checkpoint.npz").exists()

@@ -78,7 +78,7 @@ def test_norms_and_deviations_know_of_gaps(scene, holed):
     np.testing.assert_allclose(np.nanstd(standard, axis=0), 1, atol=1e-4)
 
 
-def test_other_treatments(holed, monkeypatch):
+def test_other_treatments(holed):
     bands = clean(holed, missing="drop-columns")
     assert bands.mask.all()
     assert len(bands.bands) == 40 - len(bands.report.bands_empty) < 40
@@ -86,10 +86,11 @@ def test_other_treatments(holed, monkeypatch):
         clean(holed, missing="refuse")
     with pytest.raises(ValueError, match="missing must be one of 'auto'"):
         clean(holed, missing="mean")
-    monkeypatch.setattr(cleaning, "_KEEP_BYTES", 1000)
     with pytest.raises(ValueError, match=r"480 pixels x 40 bands are more than .*missing='drop-rows'"):
-        clean(holed, missing="model")
-    assert clean(holed, missing="auto").report.fill_pixels == 120  # too large to fit around: left out, as before
+        clean(holed, missing="model", memory="4kB")
+    assert (
+        clean(holed, missing="auto", memory="4kB").report.fill_pixels == 120
+    )  # too large to fit around: left out, as before
 
 
 def test_few_gaps_are_left_out_by_default_and_blank_pixels_always(scene):

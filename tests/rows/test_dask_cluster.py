@@ -12,8 +12,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
-from fisherem.rows.on_dask import Cluster, DaskRows
+from fisherem._utils.passes import looking_on
+from fisherem.rows.on_dask import Cluster
 from fisherem.tables import dask_table as dask_tables
+from tests.passing import AtPass
 from tests.same import same
 
 pytestmark = [
@@ -109,43 +111,35 @@ def test_every_thread_gets_its_share_of_the_rows(client, rows, in_memory):
     same(SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(X), in_memory)
 
 
-def test_an_earlier_state_is_not_needed_to_compute_a_later_one(client, rows, monkeypatch):
+def test_an_earlier_state_is_not_needed_to_compute_a_later_one(client, rows):
     """The scheduler forgets old iterations: what it remembers does not grow with them."""
     counts = []
-    fold = DaskRows.fold
 
-    def counting(self, *args, **keywords):
-        counts.append(tasks(client))
-        return fold(self, *args, **keywords)
+    class Counting:
+        def resume(self, n, phase):
+            return None
 
-    monkeypatch.setattr(DaskRows, "fold", counting)
+        def passed(self, n, phase, history, posteriors):
+            counts.append(tasks(client))
+
     X = da.from_array(rows, chunks=(150, -1))
-    FisherEM(3, model="AkB", n_init=1, max_iter=25, tol=0, random_state=0).fit(X)
-    assert max(counts[-5:]) <= max(counts[8:14]) + 4
+    with looking_on(Counting()):
+        FisherEM(3, model="AkB", n_init=1, max_iter=25, tol=0, random_state=0).fit(X)
+    assert len(counts) >= 20
+    assert max(counts[-5:]) <= max(counts[2:8]) + 4
 
 
-def test_a_worker_that_is_killed_changes_nothing(rows, in_memory, monkeypatch):
-    fold = DaskRows.fold
-    killed = []
-
+def test_a_worker_that_is_killed_changes_nothing(rows, in_memory):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-
-        def deadly(self, *args, **keywords):
-            if len(killed) < 15:
-                killed.append(None)
-            elif len(killed) == 15:
-                pid = int(next(iter(client.run(os.getpid).values())))
-                os.kill(pid, signal.SIGKILL)
-                killed.append(pid)
-            return fold(self, *args, **keywords)
-
-        monkeypatch.setattr(DaskRows, "fold", deadly)
+        pid = int(next(iter(client.run(os.getpid).values())))
+        watch = AtPass(3, lambda: os.kill(pid, signal.SIGKILL))
         X = da.from_array(rows, chunks=(100, -1))
-        model = SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(X)
-        assert isinstance(killed[-1], int)
+        with looking_on(watch):
+            model = SparseFisherEM(3, sparsity=0.5, model="AkB", n_init=1, random_state=0).fit(X)
+        assert watch.passes > 4
     same(model, in_memory)
 
 
@@ -158,14 +152,22 @@ from fisherem import FisherEM
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
-            X = da.random.default_rng(0).normal(size=(400_000, 20), chunks=(50_000, -1))
-            threading.Timer(5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            X = da.random.default_rng(0).normal(size=(100_000, 20), chunks=(12_500, -1))
+            tasks = lambda: [t.key for t in cluster.scheduler.tasks.values() if "fisherem" in str(t.key)]
+
+            def interrupt():
+                while not tasks():
+                    time.sleep(0.05)
+                time.sleep(1)  # in the middle of the iterations
+                os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Thread(target=interrupt, daemon=True).start()
             try:
-                FisherEM(5, init=np.arange(400_000) % 5, max_iter=100_000, tol=0).fit(X)
+                FisherEM(5, init=np.arange(100_000) % 5, max_iter=100_000, tol=0).fit(X)
             except KeyboardInterrupt as error:
                 kept = error                     # and with it the frames that hold the futures
                 time.sleep(1)
-                print("left", sorted(t.key for t in cluster.scheduler.tasks.values() if "fisherem" in str(t.key)))
+                print("left", sorted(tasks()))
                 print("running", sum(len(w.processing) for w in cluster.scheduler.workers.values()))
 """
 

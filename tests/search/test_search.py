@@ -1,4 +1,5 @@
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import MODELS
 from fisherem.search.grid import columns
 from fisherem.search.search_tables import criterion_table
-from tests.deciding import failing_model
+from tests.deciding import ctrl_c, failing_model
 from tests.naive import mixture_log_densities
 
 SMALL = {"n_clusters": [2, 3], "models": ["DB", "AkB"], "n_init": 2, "n_jobs": 1}
@@ -271,11 +272,12 @@ def test_truncated_and_foreign_checkpoints_are_reported_and_recomputed(simulated
 SCRIPT = """
 import sys
 from fisherem import ModelSearch, SparseFisherEM, datasets
-if __name__ == "__main__":
+def results(checkpoint):
     X, _ = datasets.simulate(300, 1.7, random_state=3)
     grid = {"n_clusters": [2, 3, 4], "criterion": "bic", "n_init": 2, "n_jobs": 1}
-    search = ModelSearch(SparseFisherEM(random_state=0), checkpoint=sys.argv[1], **grid)
-    search.fit(X).results_.drop(columns="seconds").to_csv(sys.argv[2])
+    return ModelSearch(SparseFisherEM(random_state=0), checkpoint=checkpoint, **grid).fit(X).results_
+if __name__ == "__main__":
+    results(sys.argv[1]).to_csv(sys.argv[2])
 """
 
 
@@ -293,26 +295,11 @@ def test_a_killed_search_goes_on_where_it_stopped(tmp_path):
     assert done >= 5
     assert not (tmp_path / "never.csv").exists()
     kept = {path: path.stat().st_mtime_ns for path in fits.glob("*.npz")}
-    subprocess.run([*command, str(tmp_path / "resumed.csv")], check=True)
-    subprocess.run([sys.executable, str(script), str(tmp_path / "other"), str(tmp_path / "whole.csv")], check=True)
+    results = runpy.run_path(str(script))["results"]
     # models that share passes differ in the last digits by which others are beside them
-    resumed, whole = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("resumed", "whole"))
+    resumed, whole = (results(folder).drop(columns="seconds") for folder in (fits, tmp_path / "other"))
     pd.testing.assert_frame_equal(resumed, whole, rtol=1e-9)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())  # what was done was not done again
-
-
-def ctrl_c(fit: int) -> Criterion:
-    """A criterion during whose evaluation of the n-th fit the user presses Ctrl-C."""
-    seen: list[float] = []
-
-    def value(log_likelihood, *others):
-        if log_likelihood not in seen:
-            seen.append(log_likelihood)
-            if len(seen) == fit:
-                raise KeyboardInterrupt
-        return log_likelihood
-
-    return Criterion("pressed", "Pressed", "log-likelihood", value)
 
 
 def test_ctrl_c_keeps_what_is_done(simulated):

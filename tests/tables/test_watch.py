@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from fisherem import FisherEM
+from fisherem._utils.passes import looking_on
 from fisherem.tables.errors import FileChangedError
-from fisherem.tables.npy import NpySource
 from fisherem.tables.opening import open_table
 from fisherem.tables.parquet import ParquetSource
+from tests.passing import AtPass
 
 MEMORY = "60kB"
 
@@ -28,19 +29,11 @@ def overwrite(path, rows):
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 10**9))
 
 
-def test_a_fit_ends_when_its_file_is_overwritten(rows, path, monkeypatch):
-    calls, read = [], NpySource.read
-
-    def reading(self, start, stop, buffer=None):
-        calls.append(start)
-        if len(calls) == 200:
-            overwrite(path, rows[::-1])
-        return read(self, start, stop, buffer)
-
-    monkeypatch.setattr(NpySource, "read", reading)
-    with pytest.raises(FileChangedError, match=r"rows\.npy was written to while it was being read"):
+def test_a_fit_ends_when_its_file_is_overwritten(rows, path):
+    watch = AtPass(2, lambda: overwrite(path, rows[::-1]))
+    with looking_on(watch), pytest.raises(FileChangedError, match=r"rows\.npy was written to while it was being read"):
         FisherEM(3, n_init=1, random_state=0, memory=MEMORY).fit(path)
-    assert len(calls) > 200
+    assert watch.passes == 2
 
 
 @pytest.mark.parametrize("view", [lambda table: table, lambda table: table.select([1, 0])])

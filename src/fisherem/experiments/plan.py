@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS, Rival
-from .paper import DATA, SPARSE, TABLE_1
+from .paper import DATA, SPARSE, TABLE_1, TABLE_2
 
 __all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "Plan", "methods", "rivals"]
 
@@ -27,7 +27,8 @@ def methods() -> list[str]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Replications of Table 2; data, random starts, models and levels of Table 3; a rival's time limit (seconds)."""
+    """Replications and settings (n, mu) of Table 2; data, random starts, models and levels of Table 3; a rival's time
+    limit (seconds)."""
 
     name: str
     replications: int
@@ -37,6 +38,7 @@ class Plan:
     levels: tuple[float, ...]
     seconds: float
     seed: int = 0
+    settings: tuple[tuple[int, float], ...] = tuple(TABLE_2)
 
     def replication_seeds(self) -> range:
         """One seed for each replication of Table 2."""

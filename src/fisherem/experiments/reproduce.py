@@ -18,7 +18,7 @@ from .paper import DATA
 from .plan import FULL, QUICK, Plan
 from .written import markdown, write_csv, write_text
 
-__all__ = ["PARTS", "reproduce"]
+__all__ = ["PARTS", "reproduce", "run_plan"]
 
 PARTS = ("table1", "models", "table2", "table3", "table4", "figures")
 # Table 3 with the paper's algorithms alone, a part of its own that the others do not need.
@@ -63,8 +63,13 @@ def reproduce(
     unknown = set(parts) - set(PARTS)
     if unknown or not chosen:
         raise ValueError(f"parts must be names among {', '.join(PARTS)}; got {', '.join(sorted(unknown)) or 'none'}")
-    plan = replace(QUICK if quick else FULL, seed=seed)
-    folder = Path(folder)
+    return run_plan(replace(QUICK if quick else FULL, seed=seed), chosen, Path(folder), n_jobs, progress)
+
+
+def run_plan(
+    plan: Plan, chosen: list[str], folder: Path, n_jobs: int | None = None, progress: bool | str = "auto"
+) -> dict[str, pd.DataFrame]:
+    """`reproduce` for any plan: part -> table, and their files in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     records = Records(folder / "records" / plan.name)
     with progress_bar("reproducing", progress) as bar:

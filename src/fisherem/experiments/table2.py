@@ -30,7 +30,7 @@ def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
 
 def jobs(plan: Plan) -> list[Job]:
     """One job per setting, method and replication; large settings first, to keep all cores busy until the end."""
-    settings = sorted(TABLE_2, reverse=True)
+    settings = sorted(plan.settings, reverse=True)
     return [
         _job(*at, method, seed, plan) for at in settings for method in _methods() for seed in plan.replication_seeds()
     ]
@@ -42,7 +42,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
     `full_...` are version 0.1's, with full means.
     """
     rows = []
-    for n, mu, method in ((*at, method) for at in TABLE_2 for method in _methods()):
+    for n, mu, method in ((*at, method) for at in plan.settings for method in _methods()):
         all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
         found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
         done = [r for r in found if "failed" not in r]

@@ -100,22 +100,21 @@ def bayes_step(
     known = last is not None and last.latent_means.shape == centres.shape
     prior = last.prior if known and last is not None and last.prior is not None else _first_prior(centres, floor)
     covariances = last.covariances if known and last is not None else plain.covariances
-    best, bound = None, -np.inf
+    precisions, bound = np.linalg.inv(covariances), -np.inf
     for _ in range(_MOST_SWEEPS):
-        means, spreads = _posteriors(weights, centres, covariances, prior)
+        means, spreads = _posteriors(weights, centres, precisions, prior)
         offsets = centres - means
         scatter = moments.covariances + weights[:, None, None] * (offsets[:, :, None] * offsets[:, None, :] + spreads)
         parameters = m_step(weights, means, replace(moments, covariances=scatter), model, p, floor, LatentParameters)
-        assert isinstance(parameters, LatentParameters)
-        covariances = parameters.covariances
+        precisions = np.linalg.inv(parameters.covariances)
         prior = MeansPrior(means.mean(axis=0), _prior_variance(means, spreads, floor))
-        value = _bound(weights, scatter, covariances, means, spreads, prior)
-        best = BayesParameters.with_posteriors(parameters, spreads, prior, float(weights.sum()))
+        log_dets = np.linalg.slogdet(parameters.covariances)[1]
+        value = _bound(weights, scatter, precisions, log_dets) - _divergence(means, spreads, prior)
         if value - bound < _SMALL_CHANGE * weights.sum():
             break
         bound = value
-    assert best is not None
-    return best
+    assert isinstance(parameters, LatentParameters)
+    return BayesParameters.with_posteriors(parameters, spreads, prior, float(weights.sum()))
 
 
 def _first_prior(centres: np.ndarray, floor: float) -> MeansPrior:
@@ -130,18 +129,17 @@ def _prior_variance(means: np.ndarray, spreads: np.ndarray, floor: float) -> flo
 
 
 def _posteriors(
-    weights: np.ndarray, centres: np.ndarray, covariances: np.ndarray, prior: MeansPrior
+    weights: np.ndarray, centres: np.ndarray, precisions: np.ndarray, prior: MeansPrior
 ) -> tuple[np.ndarray, np.ndarray]:
     """(m_k (K x d), S_k (K x d x d))"""
-    precisions = np.linalg.inv(covariances) * weights[:, None, None]
+    precisions = precisions * weights[:, None, None]
     spreads = np.linalg.inv(np.eye(centres.shape[1]) / prior.variance + precisions)
     spreads = (spreads + spreads.transpose(0, 2, 1)) / 2
     shifts = np.einsum("kij,kjl,kl->ki", spreads, precisions, centres - prior.mean)
     return prior.mean + shifts, spreads
 
 
-def _bound(weights, scatter, covariances, means, spreads, prior) -> float:
-    """The part of the bound that the sweeps change: the covariances inside the axes, and the divergence."""
-    log_dets = np.linalg.slogdet(covariances)[1]
-    fits = np.einsum("kij,kji->k", np.linalg.inv(covariances), scatter)
-    return -0.5 * float((weights * log_dets + fits).sum()) - _divergence(means, spreads, prior)
+def _bound(weights: np.ndarray, scatter: np.ndarray, precisions: np.ndarray, log_dets: np.ndarray) -> float:
+    """The part of the bound that the covariances inside the axes change."""
+    fits = np.einsum("kij,kji->k", precisions, scatter)
+    return -0.5 * float((weights * log_dets + fits).sum())
