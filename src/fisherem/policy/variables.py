@@ -176,8 +176,8 @@ def _per_variable(partition: Partition, values: np.ndarray) -> np.ndarray:
 def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(coefficients of every column on S (m x columns), share of Fisher's criterion trace(T_S^-1 B_S) by variable).
 
-    The columns of S are standardised, so that their units may be far apart. With R_b = H_b - T_bS T_SS^-1 H_S, adding b to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out
-    takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
+    The columns of S are standardised, so that their units may be far apart. With R_b = H_b - T_bS T_SS^-1 H_S, adding b
+    to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
     """
     scatter, H = partition.scatter, partition.H
     if not len(support):

@@ -161,7 +161,7 @@ class TableRows:
         return Moments(counts, observed, mean, np.sqrt(square / seen) * units, means)
 
     def _sums(self, group: np.ndarray, K: int, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(the sums of the groups' cells in these units, how many there are, the largest absolute value of a column)."""
+        """(sums of the groups' cells in these units, how many there are, the largest absolute value of a column)."""
         p, start = self.shape[1], 0
         sums, observed, largest = np.zeros((K, p)), np.zeros((K, p)), np.zeros(p)
         for rows in self.blocks():
