@@ -6,6 +6,7 @@ ours, and what was written can be read.
 
 import json
 import re
+import warnings
 from dataclasses import dataclass
 
 import h5py
@@ -74,7 +75,12 @@ SEGMENTING = {
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
     """The bytes of every file by its name."""
-    folder = tmp_path_factory.mktemp("inputs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _written(tmp_path_factory.mktemp("inputs"))
+
+
+def _written(folder) -> dict[str, bytes]:
     rng = np.random.default_rng(0)
     odd = np.arange(N) % 2
     rows = pd.DataFrame(rng.normal(size=(N, 4)) + 6 * odd[:, None], columns=["x1", "x2", "x3", "x4"])
