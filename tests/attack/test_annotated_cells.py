@@ -85,7 +85,7 @@ class Asked:
         elif self.damage == "silent gene":
             X[:, 1] = 0
         elif self.damage == "far":
-            X[0, 0] = 1e300
+            X[0, 0] = 1e30 if self.held == "float32" else 2.0**60
         held = HOLDERS[self.held](X)
         names = {
             "usual": [f"gene{j}" for j in range(self.p)], "twice": ["gene"] * self.p, "numbers": list(range(self.p)),

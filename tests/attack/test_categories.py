@@ -98,7 +98,7 @@ def _order(fit, model, X, folder):
     """A start that goes with the rows: the same groups in another order."""
     n = len(model.labels_)
     start, order = np.arange(n) % 2, np.random.default_rng(0).permutation(n)
-    one, other = fit(X, start), fit(X[order] if isinstance(X, np.ndarray) else X.iloc[order], start[order])
+    one, other = fit(X, start), fit(X.iloc[order] if isinstance(X, pd.DataFrame) else X[order], start[order])
     if one.converged_ and other.converged_ and "cycle" not in (one.stop_reason_, other.stop_reason_):
         check_same_groups(one, other, order)
 
