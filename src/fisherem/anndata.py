@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from . import __version__
 from ._utils.wording import listed
-from .estimators import SparseFisherEM
+from .estimators import FisherEM, SparseFisherEM
 from .search.model_search import ModelSearch
 from .tables.anndata_object import anndata_rows, genes_of, of_cells
 from .tables.checking import check_flag, open_rows
@@ -87,7 +87,11 @@ def cluster(
     _check(adata, key_added, use_highly_variable)
     if n_clusters is not None:
         check_number("n_clusters", n_clusters, integer=True, least=1)
-    estimator = SparseFisherEM(random_state=random_state, n_jobs=n_jobs) if estimator is None else clone(estimator)
+    if estimator is None:
+        estimator = SparseFisherEM(random_state=random_state, n_jobs=n_jobs)
+    elif not isinstance(estimator, (FisherEM, SparseFisherEM)):
+        raise TypeError(f"estimator must be a FisherEM or a SparseFisherEM; got {type(estimator).__name__}")
+    estimator = clone(estimator)
     chosen = genes_of(adata, None, use_highly_variable)
     matrix, names = anndata_rows(adata, parse_memory(estimator.memory), chosen, layer)
     rows = with_names(open_rows(estimator, matrix), names)

@@ -6,8 +6,11 @@ from sklearn.metrics import adjusted_rand_score
 __all__ = ["check_any", "check_fit", "check_order", "check_same_groups", "check_scores"]
 
 
-def check_any(model, X, weights=None) -> None:
-    """What holds of every estimator: finite attributes, probabilities, and the same answers for the rows of the fit."""
+def check_any(model, X, weights=None, **beside) -> None:
+    """What holds of every estimator: finite attributes, probabilities, and the same answers for the rows of the fit.
+
+    `beside` is what the model needs beside the rows: covariates.
+    """
     n = len(model.labels_)
     assert model.labels_.shape == (n,)
     assert np.issubdtype(model.labels_.dtype, np.integer)
@@ -22,7 +25,7 @@ def check_any(model, X, weights=None) -> None:
             assert np.isfinite(value).all(), f"{name} is not finite"
     clear = np.ones(n, bool)
     if hasattr(model, "predict_proba"):
-        posteriors = np.asarray(model.predict_proba(X))
+        posteriors = np.asarray(model.predict_proba(X, **beside))
         assert len(posteriors) == n  # X may be a path
         assert np.isfinite(posteriors).all()
         assert (posteriors >= 0).all()
@@ -32,9 +35,9 @@ def check_any(model, X, weights=None) -> None:
         if posteriors.shape[1] > 1:
             clear = np.diff(np.sort(posteriors, axis=1)[:, -2:], axis=1)[:, 0] > 2e-6
     assert (model.labels_ >= 0).all()
-    np.testing.assert_array_equal(np.asarray(model.predict(X))[clear], model.labels_[clear])
+    np.testing.assert_array_equal(np.asarray(model.predict(X, **beside))[clear], model.labels_[clear])
     if hasattr(model, "score_samples"):
-        check_scores(model, X, weights)
+        check_scores(model, X, weights, **beside)
 
 
 def check_fit(model, X, weights=None) -> None:
@@ -55,7 +58,7 @@ def _rounding(model, X, weights) -> float:
     """How much of a log-likelihood may be rounding: distances within groups are differences of squares, and a far row
     makes these as large as the floor of the noise allows."""
     noise = getattr(model, "noise_variances_", None)
-    if noise is None or np.ndim(noise) != 1 or not isinstance(X, np.ndarray) or np.isnan(X).any():
+    if noise is None or np.ndim(noise) != 1 or not isinstance(X, np.ndarray) or X.dtype == object or np.isnan(X).any():
         return 0.0
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         squares = (((X - X.mean(axis=0)) / model._scales()) ** 2).sum(axis=1) / np.min(noise)
@@ -63,9 +66,9 @@ def _rounding(model, X, weights) -> float:
     return float(found) if np.isfinite(found) else 0.0
 
 
-def check_scores(model, X, weights=None) -> None:
+def check_scores(model, X, weights=None, **beside) -> None:
     """The log densities of the rows sum to the log-likelihood."""
-    scores = np.asarray(model.score_samples(X))
+    scores = np.asarray(model.score_samples(X, **beside))
     assert np.isfinite(scores).all()
     total = scores.sum() if weights is None else scores[weights > 0] @ weights[weights > 0]
     # the sum of terms of both signs may be small: rounding is relative to their sizes

@@ -2,7 +2,7 @@
 
     ok           a result, and everything that must hold of it holds
     clear error  one of the errors that we raise, on one line, that names the argument, column, row, field or file
-    unclear      such an error that names nothing, or a raw message of a library
+    unclear      such an error that names nothing, or a raw message of a library, also as a warning
     traceback    any other exception
     hang         no end within the time limit
     wrong        a result that breaks an invariant, or an answer where an error was due (or the other way round)
@@ -95,8 +95,8 @@ class _TookTooLongError(BaseException):
 def judge(case: Case, limit: float = TIME_LIMIT) -> Verdict:
     """Run a case and say what became of it."""
     try:
-        with _alarm(limit), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a warning is an answer as well
+        with _alarm(limit), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
             result = case.run()
     except _TookTooLongError:
         return Verdict(Outcome.HANG, f"no end after {limit:g} s")
@@ -104,6 +104,10 @@ def judge(case: Case, limit: float = TIME_LIMIT) -> Verdict:
         return _judge_error(error, case)
     if case.valid is False:
         return Verdict(Outcome.WRONG, f"accepted what had to be refused: {result!r:.300}")
+    for warning in said:  # one of ours is an answer as well
+        if issubclass(warning.category, RuntimeWarning):
+            where = f"{warning.filename}:{warning.lineno}"
+            return Verdict(Outcome.UNCLEAR, f"{warning.category.__name__}: {warning.message} ({where})")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -2,7 +2,9 @@
 
 import json
 import time
+import warnings
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -34,6 +36,8 @@ def wrong(result):
         (Case(failing(ValueError("it is empty")), names=("'a'",)), Outcome.UNCLEAR),
         (Case(failing(ValueError("could not convert string to float: 'a'")), names=("'a'",)), Outcome.UNCLEAR),
         (Case(failing(ValueError(""))), Outcome.UNCLEAR),
+        (Case(lambda: np.float64(1e300) * 1e300), Outcome.UNCLEAR),
+        (Case(lambda: warnings.warn("'a' is constant", UserWarning, stacklevel=1)), Outcome.OK),
         (Case(failing(KeyError("a"))), Outcome.TRACEBACK),
         (Case(failing(AttributeError("a"))), Outcome.TRACEBACK),
         (Case(lambda: json.loads("{")), Outcome.TRACEBACK),

@@ -8,6 +8,7 @@ holds of every fit.
 import warnings
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -38,6 +39,7 @@ SEARCH = {"models": ["DkB", "AkB"], "n_jobs": 1, "progress": False}
 REASONS = (
     *WORDS, *ALSO, "complete rows", "one group only", "sparse", "draws", "selected variables", "n_subsamples", "rows",
     "weights", "memory", "gaps", "dense",
+    "to split it", "axes", "axis",
 )  # fmt: skip
 
 
@@ -132,6 +134,45 @@ def _significance(model, X, folder):
     assert (found["q"] >= found["p"] - 1e-12).all()
 
 
+def _markers(model, X, folder):
+    found, labels = model.markers(X), np.asarray(model.predict(X))
+    rows = np.asarray(X.toarray() if sparse.issparse(X) else X, float)
+    assert np.isfinite(found[["effect", "effect_nearest"]]).all(axis=None)
+    assert found["share_beyond"].dropna().between(0, 1).all()
+    assert set(found["group"]) == {f"group {k + 1}" for k in labels}
+    for (group, variable), value in found.set_index(["group", "variable"])["mean_inside"].items():
+        inside = rows[labels == int(group.split()[1]) - 1, int(variable[1:]) - 1]
+        size = np.abs(inside[~np.isnan(inside)]).max(initial=0)
+        if not np.isnan(inside).all():
+            np.testing.assert_allclose(value / (size or 1), np.nanmean(inside / (size or 1)), atol=1e-9)
+
+
+def _split(model, X, folder):
+    found = model.subcluster(X, 1, 2, random_state=0)
+    labels = np.asarray(model.predict(X))
+    np.testing.assert_array_equal(found.inside, labels == 0)
+    outside = [str(k + 1) for k in labels[labels != 0]]
+    assert found.labels[labels != 0].tolist() == outside
+    assert set(found.labels[labels == 0]) <= set(found.names)
+    check_any(found.model, found.rows(X))
+    found.markers(X)
+    found.report(X, folder / "inside.html")
+
+
+def _named(model, X, folder):
+    names = [f"=group, {k}" for k in range(len(model.weights_))]
+    again = load(save(model.name_groups(names), folder / "model.skops"))
+    assert again.group_names_.tolist() == names
+    assert set(again.markers(X)["group"]) <= set(names)
+    model.name_groups()
+
+
+def _drawn(model, X, folder):
+    for axes in ((0, 1), (0, 0)) if model.loadings_.shape[1] > 1 else ((0, 0),):
+        model.plot(X, axes=axes)
+    plt.close("all")
+
+
 def _stable(model, X, folder):
     found = stability(model, X, n_subsamples=2, **QUIET)
     assert ((found.frequencies >= 0) & (found.frequencies <= 1)).all()
@@ -172,7 +213,8 @@ def _searched(model, X, folder):
 QUESTIONS = {
     "outlyingness": _outlyingness, "contributions": _contributions, "save": _saved, "impute": _imputed,
     "sample": _sampled, "explain": _explained, "summary": _described, "report": _reported,
-    "significance": _significance, "stability": _stable,
+    "significance": _significance, "stability": _stable, "markers": _markers, "subcluster": _split, "names": _named,
+    "plot": _drawn,
 }  # fmt: skip
 # These fit models of their own.
 CALLS = {
@@ -182,7 +224,7 @@ CALLS = {
 # What rivals cannot be asked.
 _HAS = {
     "outlyingness": "outlyingness", "contributions": "contributions", "impute": "impute", "sample": "sample",
-    "summary": "summary",
+    "summary": "summary", "markers": "markers", "subcluster": "subcluster", "names": "name_groups", "plot": "plot",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import rasterio
 import zarr
 
 import fisherem.images.lines as lines_module
-from fisherem.images import read, read_mask, read_truth, segment
+from fisherem.images import as_cube, clean, read, read_mask, read_truth, segment
 from fisherem.images.lines import ArrayLines
 from tests.images.files import write_envi
 
@@ -127,3 +127,13 @@ def test_scenes_in_any_unit(exponent):
             assert found.normalisation.normalised == expected.normalisation.normalised
     with pytest.raises(ValueError, match="bands cannot be standardised, as their variances overflow or vanish"):
         segment(np.ldexp(cube, exponent), 2, standardise=True, normalise=False)
+
+
+@pytest.mark.parametrize("exponent", [-600, 600])
+def test_norms_with_missing_values_in_any_unit(exponent):
+    """Pixels with gaps are divided by norms whose squares neither overflow nor vanish."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.2, 1, (2, 5))[np.arange(60).reshape(6, 10) % 2] + 0.02 * rng.normal(size=(6, 10, 5))
+    X[0, :3, 1] = X[4, 4:, 0] = np.nan
+    plain, scaled = (clean(as_cube(Z), normalise=True, missing="model").rows for Z in (X, np.ldexp(X, exponent)))
+    np.testing.assert_allclose(np.asarray(scaled[:]), np.asarray(plain[:]), rtol=1e-12)

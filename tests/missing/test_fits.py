@@ -36,6 +36,16 @@ def fitted(gappy):
     return SparseFisherEM(3, scale="none", random_state=0).fit(gappy)
 
 
+def test_columns_far_away_keep_their_digits():
+    """Of fewer rows than columns the centre is known more precisely than a double that is far away can say."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 8)) + 3 * (np.arange(6) % 2)[:, None]
+    X[:, [1, 4, 6]] += 1e12
+    X[0, 0] = X[2, 4] = X[5, 7] = np.nan
+    model = FisherEM(2, scale="none", random_state=0).fit(X)
+    np.testing.assert_allclose(model.score_samples(X).sum(), model.log_likelihood_, rtol=1e-10)
+
+
 @pytest.mark.parametrize("model", ["AkB", "DkB", "AB"])
 @pytest.mark.parametrize("noise_factors", [0, 3])
 @pytest.mark.parametrize("wide", [False, True])

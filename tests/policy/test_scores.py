@@ -74,6 +74,13 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-10)
 
 
+def test_rows_of_very_small_weights_have_scores():
+    x = np.exp(np.random.default_rng(0).normal(size=(12, 2)))
+    found = Scores.of(x, np.full(12, 1e-40)).transform(x)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(np.argsort(found, axis=0), np.argsort(x, axis=0))
+
+
 def test_columns_of_few_values_and_constant_columns_are_not_transformed():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(2, size=N), rng.poisson(2, size=N), np.full(N, 3.0), rng.normal(size=N)]).astype(

@@ -10,6 +10,7 @@ from fisherem import FisherEM, ModelSearch
 from fisherem.core.data.problem import prepare
 from fisherem.core.data.spatial_prior import SpatialPrior
 from fisherem.core.engine.checkpoints import fingerprint
+from fisherem.search import search_parameters
 from fisherem.tables.dask_table import DaskTable
 from fisherem.tables.opening import open_table
 
@@ -87,6 +88,17 @@ def test_wide_tables(table):
 
 
 GRID = {"n_clusters": [2], "models": ["DB"], "n_init": 1, "n_jobs": 1}
+
+
+def test_fits_of_another_version_are_computed_again(table, tmp_path, monkeypatch):
+    with monkeypatch.context() as other:
+        other.setattr(search_parameters, "__version__", "0.1.0")
+        ModelSearch(FisherEM(random_state=0), **GRID, checkpoint=tmp_path).fit(table)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    ModelSearch(FisherEM(random_state=0), **GRID, checkpoint=tmp_path).fit(table)
+    assert len(before) == 1
+    assert len(list(tmp_path.iterdir())) == 2
+    assert all((tmp_path / name).read_bytes() == content for name, content in before.items())
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_fit_computed_again(table, tmp_path):

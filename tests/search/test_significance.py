@@ -87,10 +87,13 @@ def test_draws_go_on_from_a_checkpoint(model, frame, found, tmp_path, monkeypatc
     pd.testing.assert_frame_equal(significance(model, frame, 39, n_jobs=1, checkpoint=path), found)
     assert len(done) == 40  # nothing was drawn again
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="belongs to another table, model or seed: remove it"):
+    with pytest.raises(ValueError, match="belongs to another table, model, seed or version of fisherem: remove it"):
         significance(model, frame, 39, random_state=1, checkpoint=path)
     with pytest.raises(ValueError, match="needs random_state to be a number"):
         significance(model, frame, 39, random_state=None, checkpoint=path)
+    monkeypatch.setattr("fisherem.search.significance.__version__", "0.1.0")
+    with pytest.raises(ValueError, match="another table, model, seed or version"):
+        significance(model, frame, 39, n_jobs=1, checkpoint=path)
     assert path.read_bytes() == before
     path.write_bytes(before[:100])
     with pytest.raises(ValueError, match="is no file of finished draws"):

@@ -22,6 +22,13 @@ def test_levels_are_indicators_less_their_share():
     assert described_coding(coding) == ["batch (3 levels)"]
 
 
+@pytest.mark.parametrize("unit", [2.0**-1030, 1.0, 2.0**1015])
+def test_numbers_are_the_same_in_any_unit(unit):
+    """Also where their squares overflow, or are too small for a double."""
+    size = np.random.default_rng(0).integers(-200, 200, 12) / 4
+    np.testing.assert_allclose(read({"size": size * unit})[1], read({"size": size})[1], rtol=1e-12)
+
+
 def test_numbers_are_standardised_by_the_weights():
     size, w = np.arange(12.0) ** 2, np.tile([1.0, 2.0, 0.0], 4)
     _, Z = read({"size": size}, w)

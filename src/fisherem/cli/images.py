@@ -124,7 +124,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
 @click.option("--memory", metavar="SIZE", default="1GiB", show_default=True,
               help="Memory budget: cleaned pixels that take more than a quarter of it are read from the file in every "
-              "pass.")  # fmt: skip
+              "pass. What is kept of each pixel and group, such as posteriors, is not counted.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @json_option

@@ -182,8 +182,7 @@ def fit_with_covariates(
             problem, states = fitted.problem, fitted.chosen.fit.states
             posteriors = problem.rows.gather(states, "posteriors")
             step = regression(problem, posteriors, found.Z, fitted.divisors)
-        variances = problem.scatter.variances() * fitted.divisors**2
-        moved = distance_moved(step.effects, step, variances, problem.weight)
+        moved = distance_moved(step.effects / fitted.divisors, step, problem.scatter.variances(), problem.weight)
         settled = is_settled(moved)
         if settled or number == _ROUNDS:
             break
@@ -224,19 +223,18 @@ def attach(estimator, found: Covariates, fit: CovariateFit, problem: Problem, di
     Returns the number of their parameters.
     """
     names = getattr(estimator, "feature_names_in_", [column_name(j) for j in range(problem.p)])
-    varying = problem.scatter.variances() * divisors**2
-    total = problem.weight * varying + np.einsum(
-        "aj,aj->j", fit.effects, 2 * fit.regression.cross + fit.regression.total @ fit.effects
-    )
+    effects, cross = fit.effects / divisors, fit.regression.cross / divisors  # squares of the units may overflow
+    explained = np.einsum("aj,aj->j", effects, 2 * cross + fit.regression.total @ effects)
+    total = problem.weight * problem.scatter.variances() + explained
     estimator.covariates_ = found.coding
     estimator.covariate_effects_ = np.where(problem.constant, 0.0, fit.effects)
-    own = {name: fit.regression.explained(fit.effects, found.columns_of(name)) for name in found.names}
+    own = {name: fit.regression.explained(effects, found.columns_of(name)) for name in found.names}
     if len(found.names) > 1:
-        own["all of them"] = fit.regression.explained(fit.effects)
+        own["all of them"] = fit.regression.explained(effects)
     squares = pd.DataFrame(own)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = squares.div(np.where(total > 0, total, np.nan), axis=0).fillna(0.0).clip(0.0, 1.0)
-        whole = squares.div(divisors**2, axis=0).sum() / float((total / divisors**2).sum())
+        whole = squares.sum() / float(total.sum())
     parts.insert(0, "variable", [str(name) for name in names])
     estimator.covariate_shares_ = parts
     estimator.covariate_share_ = pd.DataFrame({"covariate": list(own), "share": whole.to_numpy()})

@@ -37,7 +37,8 @@ def mean_outside(moments: Moments) -> np.ndarray:
     for k in range(len(means)):
         others = np.arange(len(means)) != k
         rest = counts[others].sum(axis=0)
-        np.divide((counts[others] * means[others]).sum(axis=0), rest, out=found[k], where=rest > 0)
+        shares = counts[others] / np.maximum(rest, 1)  # sums of large values would overflow
+        np.copyto(found[k], (shares * means[others]).sum(axis=0), where=rest > 0)
     return found
 
 

@@ -126,7 +126,7 @@ class CleanPixels:
 
 def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> None:
     """Divide every row by its norm; missing values count with the average square of their band, by default among these
-    rows, else `squares` (p)."""
+    rows, else `squares` (p, in any common unit)."""
     norms = np.empty(len(rows), rows.dtype)
     mean = None
     if rows.fill is not None:
@@ -137,10 +137,8 @@ def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> Non
             norms[part] = norms_of(values)
         else:
             observed = np.isfinite(values)
-            seen = np.where(observed, values, 0).astype(float)
-            norms[part] = np.sqrt(
-                (seen**2).sum(axis=1) * mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny)
-            )
+            seen = norms_of(np.where(observed, values, 0).astype(float))
+            norms[part] = seen * np.sqrt(mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny))
     norms[norms == 0] = 1  # only constant bands had values: the row stays 0
     with np.errstate(divide="ignore", over="ignore"):
         rows.factor = 1 / norms
@@ -162,11 +160,16 @@ def norms_of(values: np.ndarray) -> np.ndarray:
 
 
 def _mean_squares(rows: CleanPixels) -> np.ndarray:
-    """The mean square of each band among the pixels that have a value there (p)."""
-    sums, counts = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    """The mean square of each band among the pixels that have a value there (p), in a unit of all bands in which no
+    square overflows."""
+    sums, counts, exponent = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), None
     for part in rows.chunks():
         values = rows.reflectance(part).astype(float)
-        sums += np.nansum(values**2, axis=0)
+        largest = int(np.frexp(np.nanmax(np.abs(values), initial=0.0))[1])
+        if exponent is None or largest > exponent:
+            sums = sums if exponent is None else np.ldexp(sums, 2 * (exponent - largest))
+            exponent = largest
+        sums += np.nansum(np.ldexp(values, -exponent) ** 2, axis=0)
         counts += np.isfinite(values).sum(axis=0)
     return sums / np.maximum(counts, 1)
 

@@ -151,7 +151,8 @@ class SceneModel:
             )
             rows.limits = low.astype(rows.dtype), high.astype(rows.dtype)
         if self.normalised:
-            divide_by_norms(rows, self.model.weights_ @ self.mean_spectra**2)
+            spectra = self.mean_spectra / np.abs(self.mean_spectra).max()  # squares of its unit may overflow
+            divide_by_norms(rows, self.model.weights_ @ spectra**2)
         if self.standard is not None:
             rows.standard = self.standard[0].astype(rows.dtype), self.standard[1].astype(rows.dtype)
         report.normalised, report.standardised = self.normalised, self.standard is not None

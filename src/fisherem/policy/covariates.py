@@ -47,8 +47,9 @@ def first_effects(
     if n_clusters == 1:
         return alone, np.zeros(rows.n, int)
     plain = np.asarray(values, float) - rows.centre
-    spreads = (plain - Z @ alone).std(axis=0)
-    spreads[spreads <= 1e-12 * np.abs(plain).max(axis=0, initial=1e-300)] = np.inf
+    largest = np.abs(plain).max(axis=0, initial=np.finfo(float).tiny)
+    spreads = ((plain - Z @ alone) / largest).std(axis=0) * largest  # squares of the units may overflow
+    spreads[spreads <= 1e-12 * largest] = np.inf
     with one_blas_thread():
         return kmeans_with_covariates(plain, Z, weights, n_clusters, spreads, alone, seed)
 
@@ -112,7 +113,7 @@ def _means(rows: np.ndarray, labels: np.ndarray, n_clusters: int, weights) -> np
 def distance_moved(moved: np.ndarray, regression: JointRegression, variances: np.ndarray, n: float) -> float:
     """By how many of their standard errors effects moved (q x p), as the root of the mean square over the variables.
 
-    `variances` (p) are those of the adjusted rows, n is their weight.
+    `variances` (p) are those of the adjusted rows, in the same units, n is their weight.
     """
     varying = variances > 0
     size = np.einsum("aj,ab,bj->j", moved, regression.total / n, moved)[varying] / variances[varying]

@@ -22,6 +22,8 @@ __all__ = ["Scores", "moments", "standardised"]
 
 # Quantiles that stand for the rows of a column: more of them change no parameter by more than its standard error.
 _QUANTILES = 200
+# Fewer have no shape; rows may have very small weights.
+_FEWEST = 3
 # Where the parameters are looked for first (epsilon x log delta), and the bounds of both. The tails of the sinh-arcsinh
 # distribution are those of a log-normal at delta = 0.2 and nearly uniform at delta = 5.
 _SKEWS, _TAILS = np.linspace(-2, 2, 9), np.linspace(-1.2, 0.8, 6)
@@ -85,11 +87,11 @@ def _quantiles(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarr
     n = len(values)
     if weights is None or (weights == weights[0]).all():
         total = n if weights is None else n * float(weights[0])
-        size = int(min(_QUANTILES, np.ceil(total)))
+        size = int(np.clip(np.ceil(total), _FEWEST, _QUANTILES))
         at = ((np.arange(size) + 0.5) / size * n).astype(int)
         return np.sort(values, axis=0)[at], float(total)
     total = float(weights.sum())
-    size = int(min(_QUANTILES, np.ceil(total)))
+    size = int(np.clip(np.ceil(total), _FEWEST, _QUANTILES))
     order = np.argsort(values, axis=0, kind="stable")
     mass = np.cumsum(weights[order], axis=0) / total
     shares = (np.arange(size) + 0.5) / size

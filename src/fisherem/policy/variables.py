@@ -184,21 +184,24 @@ def _per_variable(partition: Partition, values: np.ndarray) -> np.ndarray:
 def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(coefficients of every column on S (m x columns), share of Fisher's criterion trace(T_S^-1 B_S) by variable).
 
-    With R_b = H_b - T_bS T_SS^-1 H_S, adding b to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out
-    takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
+    The columns of S are standardised, so that their units may be far apart. With R_b = H_b - T_bS T_SS^-1 H_S, adding b
+    to S adds trace(T_b|S^-1 R_b R_b'); with Q = T_SS^-1 H_S, taking s out takes trace((T_SS^-1)_ss^-1 Q_s Q_s') away.
     """
     scatter, H = partition.scatter, partition.H
     if not len(support):
         return np.zeros((0, len(H))), np.zeros(partition.p)
     support = partition.free(support)
-    block = scatter.block(support)
-    block[np.diag_indices(len(block))] *= 1 + _TINY
+    variances = scatter.variances()[support]
+    deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
+    block = scatter.block(support) / deviations / deviations[:, None]
+    np.fill_diagonal(block, 1 + _TINY)
     inverse = np.linalg.inv(block)
-    columns = np.column_stack([scatter.column(int(s)) for s in support])  # p x m
+    columns = np.column_stack([scatter.column(int(s)) for s in support]) / deviations  # p x m
     coefficients = inverse @ columns.T
-    solved = inverse @ H[support]
-    value = float((H[support] * solved).sum())
-    rest = H - coefficients.T @ H[support]
+    means = H[support] / deviations[:, None]
+    solved = inverse @ means
+    value = float((means * solved).sum())
+    rest = H - coefficients.T @ means
     own = np.maximum(scatter.variances() - np.einsum("mp,pm->p", coefficients, columns), 0)
     own = np.where(own > 1e-6 * np.maximum(scatter.variances(), np.finfo(float).tiny), own, np.inf)
     gained = (rest**2).sum(axis=1) / own
@@ -223,8 +226,7 @@ def _fisher_shares(partition: Partition, support: np.ndarray) -> tuple[np.ndarra
 def _sizes(partition: Partition, coefficients: np.ndarray, support: np.ndarray) -> np.ndarray:
     """How much each variable of S contributes to a regression of each variable on S (variables of S x variables)."""
     support = partition.free(support)
-    size = np.abs(coefficients) * np.sqrt(np.maximum(partition.scatter.variances()[support], 0))[:, None]
-    blocks = partition.blocks
+    size, blocks = np.abs(coefficients), partition.blocks
     if blocks is None or not len(support):
         return size
     size = np.stack([_per_variable(partition, row) for row in size])

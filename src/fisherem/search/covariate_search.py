@@ -55,8 +55,7 @@ def search_with_covariates(search, table, weights, covariates: Any, run: Search)
         best = search.best_estimator_
         with problem.rows.closed_on_error():
             step = regression(problem, problem.rows.gather(fit.states, "posteriors"), found.Z, best.scales_)
-        variances = problem.scatter.variances() * best.scales_**2
-        moved = distance_moved(step.effects, step, variances, problem.weight)
+        moved = distance_moved(step.effects / best.scales_, step, problem.scatter.variances(), problem.weight)
         settled = is_settled(moved)
         if settled or search.interrupted_:
             break

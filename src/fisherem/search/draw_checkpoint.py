@@ -38,7 +38,8 @@ class DrawStore:
             ) from None
         if mark != self.mark:
             raise ValueError(
-                f"checkpoint {path} belongs to another table, model or seed: remove it, or give another path"
+                f"checkpoint {path} belongs to another table, model, seed or version of fisherem: remove it, or give "
+                "another path"
             )
         return arrays
 

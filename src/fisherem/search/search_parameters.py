@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import __version__
 from .._utils.register import Register
 from ..estimators.fitting import check_parameters
 from ..model.criteria import CRITERIA
@@ -129,4 +130,4 @@ class SearchParameters:
         grid = () if self._criterion() == VERDICT else self.estimator._compared
         left_out = ("n_clusters", "n_jobs", "memory", *grid)
         fixed = {name: value for name, value in self.estimator.get_params().items() if name not in left_out}
-        return repr(sorted(fixed.items())) + repr(self.n_init) + repr(list(CRITERIA))
+        return repr((__version__, sorted(fixed.items()), self.n_init, list(CRITERIA)))

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from .. import __version__
 from .._utils.wording import column_name, count
 from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.mixed import is_in_numbers
@@ -198,7 +199,7 @@ def _values(model, X, labels: np.ndarray) -> tuple[np.ndarray, list[str] | None]
 
 
 def _mark(model, values: np.ndarray, random_state, pairs: bool) -> str:
-    digest = hashlib.sha256(repr((values.shape, random_state, pairs, type(model).__name__)).encode())
+    digest = hashlib.sha256(repr((__version__, values.shape, random_state, pairs, type(model).__name__)).encode())
     told = {name: value for name, value in model.get_params().items() if name.rpartition("__")[2] != "n_jobs"}
     digest.update(repr(sorted((name, repr(value)) for name, value in told.items())).encode())
     digest.update(np.ascontiguousarray(values).tobytes())

@@ -60,7 +60,14 @@ def anndata_rows(adata: Any, memory: int, genes: np.ndarray, layer: str | None =
     everything = len(genes) == X.shape[1] and (genes == np.arange(len(genes))).all()
     if isinstance(X, Source):
         return FileTable(X if everything else X.select(genes.tolist()), memory, names), names
-    return (X if everything else X[:, genes]), names
+    return (X if everything else _columns(X, genes)), names
+
+
+def _columns(X: Any, numbers: np.ndarray) -> Any:
+    """The columns of these numbers of an array, a frame or a sparse matrix of any format."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, numbers]
+    return (X.tocsc() if hasattr(X, "tocsc") else X)[:, numbers]
 
 
 def of_cells(X: Any, given: Any, what: str = "covariates") -> Any:

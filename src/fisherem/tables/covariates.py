@@ -98,8 +98,7 @@ def coding_of(frame: pd.DataFrame, weights: np.ndarray | None, n_clusters: int, 
             rows += _levels(name, column, share)
         else:
             values = column.to_numpy(float)
-            centre = float(share @ values)
-            rows.append((name, _NUMBER, centre, float(np.sqrt(share @ (values - centre) ** 2))))
+            rows.append((name, _NUMBER, *_centre_and_spread(values, share)))
     q = sum(spread > 0 for *_, spread in rows)
     if q + n_clusters > _MOST_SHARE * len(counted):
         most = max(map(str, frame), key=lambda name: sum(row[0] == name for row in rows))
@@ -116,6 +115,15 @@ def _is_category(column: pd.Series, most_levels: int) -> bool:
     if not _is_number(column):
         return True
     return pd.api.types.is_integer_dtype(column.dtype) and column.nunique() <= most_levels
+
+
+def _centre_and_spread(values: np.ndarray, share: np.ndarray) -> tuple[float, float]:
+    """The mean and the standard deviation of the values (n), in any unit that a double can hold."""
+    size = np.abs(values).max()
+    unit = 2.0 ** (np.frexp(size)[1] - 1)  # a power of two: nothing is rounded, and no square overflows
+    scaled = values / unit
+    centre = float(share @ scaled)
+    return centre * unit, float(np.sqrt(share @ (scaled - centre) ** 2)) * unit
 
 
 def _levels(name: str, column: pd.Series, share: np.ndarray) -> list[tuple[str, str, float, float]]:

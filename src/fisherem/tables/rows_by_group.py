@@ -58,9 +58,13 @@ class Moments:
     @property
     def between(self) -> np.ndarray:
         """The share (p) of each column's variance that lies between the groups."""
-        squares = self.observed * (np.nan_to_num(self.means - self.mean)) ** 2
-        total = self.observed.sum(axis=0) * self.deviation**2
-        return np.divide(squares.sum(axis=0), total, out=np.zeros_like(total), where=~self.constant)
+        away = np.nan_to_num((self.means - self.mean) / np.where(self.constant, np.inf, self.deviation))
+        return (self.observed * away**2).sum(axis=0) / np.maximum(self.observed.sum(axis=0), 1)
+
+
+def _powers_of_two(sizes: np.ndarray) -> np.ndarray:
+    """The largest power of two up to each size (p); 1 for 0. Dividing by it rounds nothing."""
+    return np.where(sizes > 0, np.ldexp(1.0, np.frexp(sizes)[1] - 1), 1.0)
 
 
 class TableRows:
@@ -141,24 +145,35 @@ class TableRows:
 
         Uses two passes, because the one-pass formula suffers from cancellation.
         """
+        plain = np.ones(self.shape[1])
+        sums, observed, largest = self._sums(group, K, plain)
+        units = _powers_of_two(largest)  # in which squares neither overflow nor vanish
+        if not np.isfinite(sums.sum(axis=0)).all():
+            plain, sums = units, self._sums(group, K, units)[0]
+        seen, counts = np.maximum(observed.sum(axis=0), 1), np.bincount(group[group >= 0], minlength=K)
+        mean = sums.sum(axis=0) / seen * plain
+        means = np.divide(sums, observed, out=np.full(sums.shape, np.nan), where=observed > 0) * plain
+        square, start, all_inside = np.zeros(len(mean)), 0, (group >= 0).all()
+        for rows in self.blocks():
+            inside = rows if all_inside else rows[group[start : start + len(rows)] >= 0]
+            square += np.nan_to_num((np.asarray(inside, float) / units - mean / units) ** 2).sum(axis=0)
+            start += len(rows)
+        return Moments(counts, observed, mean, np.sqrt(square / seen) * units, means)
+
+    def _sums(self, group: np.ndarray, K: int, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(sums of the groups' cells in these units, how many there are, the largest absolute value of a column)."""
         p, start = self.shape[1], 0
-        sums, observed = np.zeros((K, p)), np.zeros((K, p))
+        sums, observed, largest = np.zeros((K, p)), np.zeros((K, p)), np.zeros(p)
         for rows in self.blocks():
             member = (group[start : start + len(rows)] == np.arange(K)[:, None]).astype(float)
             gaps = np.isnan(rows)
-            sums += member @ np.where(gaps, 0.0, rows)
+            values = np.where(gaps, 0.0, rows) / units
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums += member @ values
             observed += member @ ~gaps if gaps.any() else member.sum(axis=1)[:, None]
+            largest = np.maximum(largest, np.abs(values).max(axis=0, initial=0.0))
             start += len(rows)
-        seen = np.maximum(observed.sum(axis=0), 1)
-        mean = sums.sum(axis=0) / seen
-        square, start, all_inside = np.zeros(p), 0, (group >= 0).all()
-        for rows in self.blocks():
-            inside = rows if all_inside else rows[group[start : start + len(rows)] >= 0]
-            square += np.nan_to_num((np.asarray(inside, float) - mean) ** 2).sum(axis=0)
-            start += len(rows)
-        means = np.divide(sums, observed, out=np.full((K, p), np.nan), where=observed > 0)
-        counts = np.bincount(group[group >= 0], minlength=K)
-        return Moments(counts, observed, mean, np.sqrt(square / seen), means)
+        return sums, observed, largest
 
     def beyond(self, group: np.ndarray, limits: np.ndarray, signs: np.ndarray) -> np.ndarray:
         """out[k, j] = the number of rows of group k with signs[k, j] (value - limits[k, j]) > 0 in column j.

@@ -36,11 +36,13 @@ class Terms:
     def crossings(self) -> np.ndarray:
         """The smallest change of each variable that makes the log-odds 0 (m x p); NaN where none does.
 
-        A root of log_odds + slope t + curvature t^2 / 2, in the form without cancellation.
+        A root of log_odds + slope t + curvature t^2 / 2, in the form without cancellation and without squares.
         """
         c, b = self.log_odds[:, None], self.slopes
-        with np.errstate(invalid="ignore", divide="ignore"):
-            root = np.sqrt(b**2 - 2 * self.curvatures * c)
+        bend = np.sqrt(2 * np.abs(self.curvatures)) * np.sqrt(np.abs(c))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a step that overflows is none
+            opposed = np.sign(self.curvatures) * np.sign(c) <= 0
+            root = np.where(opposed, np.hypot(b, bend), np.sqrt(np.abs(b) - bend) * np.sqrt(np.abs(b) + bend))
             t = -2 * c / (b + np.where(b < 0, -1.0, 1.0) * root)
         return np.where(np.isfinite(t), t, np.nan)
 

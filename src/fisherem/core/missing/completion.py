@@ -182,7 +182,7 @@ def complete_first(
         return replace(problem, unit=unit * problem.unit)
     completed, correction = observed.completed(np.ones((1, len(table))))
     problem = prepare(completed, weights, correction=correction, **options)
-    rows = GapRows.of(observed.rows.patterns, table, problem.centre + problem.shift, weights)
+    rows = GapRows.of(observed.rows.patterns, table, problem.centre, weights, problem.shift)
     return replace(problem, gaps=Gaps(observed, rows, correction))
 
 

@@ -39,9 +39,16 @@ class GapRows:
     weights: np.ndarray  # n
 
     @classmethod
-    def of(cls, patterns: Patterns, table: np.ndarray, centre: np.ndarray, weights: np.ndarray | None) -> GapRows:
-        """From the table (n x p, NaN for missing cells) in its own order."""
+    def of(
+        cls, patterns: Patterns, table: np.ndarray, centre: np.ndarray, weights: np.ndarray | None,
+        shift: np.ndarray | float = 0.0,
+    ) -> GapRows:  # fmt: skip
+        """From the table (n x p, NaN for missing cells) in its own order, relative to centre + shift.
+
+        The shift (p) is too small to be added to a centre that is far away.
+        """
         values = np.subtract(table[patterns.order], centre, dtype=float)
+        values -= shift
         np.copyto(values, 0.0, where=np.isnan(values))
         w = np.ones(patterns.n) if weights is None else weights[patterns.order]
         return cls(patterns, values, np.einsum("np,np->n", values, values), w)
