@@ -267,19 +267,6 @@ def test_other_starts_of_many_rows_are_compared_on_some():
     assert "sparse k-means" in model.decisions_.set_index("decision").at["start", "alternatives"]
 
 
-def test_a_tight_group_in_a_wide_one_is_found():
-    """Groups that differ in their covariances more than in their means."""
-    rng = np.random.default_rng(102)
-    labels = np.repeat([0, 1], [200, 100])
-    X = rng.normal(size=(300, 5)) * np.where(labels, 0.4, 3.0)[:, None]
-    X[labels == 1, :2] += 2
-    assert adjusted_rand_score(labels, KMeans(2, n_init=10, random_state=0).fit_predict(X)) < 0.2
-    for kind in (FisherEM, SparseFisherEM):
-        model = kind(2, random_state=0).fit(X)
-        assert adjusted_rand_score(labels, model.labels_) > 0.5
-        assert "own covariances" in model.decisions_.set_index("decision").at["start", "choice"]
-
-
 def test_small_groups_are_named():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from fisherem.core.data.problem import prepare
-from fisherem.policy.judge import Judge, mixture_gain, own_shapes
+from fisherem.policy.judge import Judge, mixture_gain
 
 
 def naive_gain(Z, labels, iterations):
@@ -84,38 +84,6 @@ def test_columns_with_a_frequent_value_have_no_opinion():
     labels = np.arange(100) % 2
     X = np.maximum(rng.normal(size=(100, 3)) + labels[:, None], 0.5)  # half of the rows have 0.5
     assert judged(X, labels).value == -np.inf
-
-
-def naive_own_shapes(Z, labels, iterations):
-    """EM of Gaussian groups with covariances of their own and a prior of one row of the common one, in loops."""
-    n, m = Z.shape
-    K = labels.max() + 1
-    P = np.eye(K)[labels]
-    Z = Z - Z.mean(axis=0)
-    T = Z.T @ Z / n
-    for _ in range(iterations):
-        sizes = P.sum(axis=0)
-        joint = np.empty((n, K))
-        for k in range(K):
-            mean = (P[:, k] @ Z) / sizes[k]
-            C = (sum(P[i, k] * np.outer(Z[i] - mean, Z[i] - mean) for i in range(n)) + T) / (sizes[k] + 1)
-            joint[:, k] = sizes[k] / n * multivariate_normal(mean, C).pdf(Z)
-        P = joint / joint.sum(axis=1, keepdims=True)
-    one = multivariate_normal(np.zeros(m), T).logpdf(Z).sum()
-    parameters = (K - 1) * (m + m * (m + 1) / 2 + 1)
-    return np.log(joint.sum(axis=1)).sum() - one - np.log(n) / 2 * parameters
-
-
-def test_groups_with_covariances_of_their_own():
-    rng = np.random.default_rng(7)
-    labels = (np.arange(200) % 4 == 0).astype(int)
-    Z = rng.normal(size=(200, 2)) * np.where(labels, 0.3, 2.0)[:, None]
-    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    found, value = own_shapes(Z, labels, np.ones(200), np.zeros(2), 2)
-    assert value == pytest.approx(naive_own_shapes(Z, labels, 2), abs=1e-4)
-    assert value > mixture_gain(Z, labels, np.ones(200)) + 20
-    assert (found == labels).mean() > 0.85
-    assert own_shapes(Z[:40], labels[:40], np.ones(40), np.zeros(2)) is None  # ten rows for five parameters
 
 
 def test_weights_are_repetitions():

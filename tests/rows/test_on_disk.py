@@ -128,13 +128,30 @@ def test_constant_columns_are_found_in_a_file(tmp_path, rows):
     assert not model.support_[3]
 
 
+def behind_a_factor(rng):
+    labels = np.arange(150) % 3
+    rows = rng.normal(size=(150, 20)) + 4 * rng.normal(size=(150, 1)) * rng.normal(size=20)
+    rows[:, :6] = rng.normal(size=(150, 6)) + 2.5 * rng.normal(size=(3, 6))[labels]
+    return rows
+
+
+def tight_and_wide(rng):
+    rows = rng.normal(size=(300, 5)) * np.repeat([3.0, 0.4], [200, 100])[:, None]
+    rows[200:, :2] += 2
+    return rows
+
+
 @pytest.mark.parametrize("estimator", [FisherEM, SparseFisherEM])
-def test_groups_of_another_start_are_fitted_to_the_rows_of_the_file(tmp_path, estimator):
-    X = fisherem.datasets.load("iris")[0]
-    np.save(tmp_path / "iris.npy", X)
-    here = estimator(3, random_state=0).fit(X)
-    assert "own covariances" in here.decisions_.set_index("decision").loc["start", "choice"]
-    read = estimator(3, random_state=0, memory=int(1.9 * X.nbytes)).fit(tmp_path / "iris.npy")
+@pytest.mark.parametrize(
+    ("make", "K", "decision", "otherwise"),
+    [(behind_a_factor, 3, "start", "k-means on the columns"), (tight_and_wide, 2, "covariances", "common")],
+)
+def test_groups_of_another_start_are_fitted_to_the_rows_of_the_file(tmp_path, estimator, make, K, decision, otherwise):
+    X = make(np.random.default_rng(102))
+    np.save(tmp_path / "rows.npy", X)
+    here = estimator(K, random_state=0).fit(X)
+    assert here.decisions_.set_index("decision").loc[decision, "choice"] != otherwise
+    read = estimator(K, random_state=0, memory=int(1.9 * X.nbytes)).fit(tmp_path / "rows.npy")
     np.testing.assert_array_equal(read.labels_, here.labels_)
     assert read.log_likelihood_ == pytest.approx(here.log_likelihood_)
 

@@ -1,7 +1,8 @@
 """From prepared rows to the fit of an estimator: the decisions, in their order.
 
     the rows        large data are decided on a sample, and what was found is fitted to all rows
-    the groups      Fisher-EM from k-means; other starts where its gain over one group is not clear
+    the groups      Fisher-EM from k-means; other starts where these clearly gain more
+    covariances     common, or one per group where that clearly gains more
     the model       by the likelihood inside the axes (`latent_model`), or of whole fits with full means (`model`)
     the variables   those that make these groups (`variables`)
     the noise       as many common factors as BIC asks for (`noise`)
@@ -34,6 +35,7 @@ from .latent_model import fit_latent
 from .missing import fit_observed
 from .model import fit_best
 from .noise import NOISE_AUTO, fit_with_factors, with_factors
+from .own_covariances import OWN_COVARIANCES, covariances_decision, own_covariances_allowed
 from .thresholds import THRESHOLDS
 from .variables import Selection, variables_for
 
@@ -144,6 +146,16 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
     except FitError:  # no fit from the best partition of k-means: take the best from all starts
         first = _dense(problem, spec, estimator.model)
         start = _labels(problem, first.fit)
+    chosen, labels, decision = _from_kept_groups(problem, spec, estimator, first, start, rng)
+    if problem.blocks is None and own_covariances_allowed(estimator.model):
+        chosen, labels = _in_own_covariances(problem, spec, estimator, chosen, labels, rng)
+    return chosen.first(decision), labels
+
+
+def _from_kept_groups(
+    problem: Problem, spec: Specification[DLMFamily], estimator, first: Chosen, start: np.ndarray, rng
+) -> tuple[Chosen, np.ndarray, Decision]:
+    """(the fit on all variables, the groups that it began with, why): `first` is the fit from k-means, `start`."""
     numbers, here = few_rows(problem, rng)
     judge = None if here.blocks is not None else Judge(here)
     if judge is None:  # a table with categories: latent classes from k-means, which the fit keeps
@@ -153,7 +165,7 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
             ends = _labels(problem, first.fit)[numbers]
             groups, decision = best_groups(here, spec, start[numbers], ends, judge, estimator.min_size, rng)
     if groups.kind is Kind.ANCHOR:
-        return first.first(decision), _labels(problem, first.fit)
+        return first, _labels(problem, first.fit), decision
     whole = len(numbers) == problem.rows.n
     chosen = _from_groups(problem if whole else here, spec, estimator.model, groups, judge)
     if chosen is not None and not whole:
@@ -162,8 +174,39 @@ def _from_best_start(problem: Problem, spec: Specification[DLMFamily], estimator
         except FitError:  # the sample lacks what the rows have
             chosen = None
     if chosen is None:
-        return first.first(decision), _labels(problem, first.fit)
-    return chosen.first(decision), groups.labels if whole else _labels(problem, chosen.fit)
+        return first, _labels(problem, first.fit), decision
+    return chosen, groups.labels if whole else _labels(problem, chosen.fit), decision
+
+
+def _in_own_covariances(
+    problem: Problem, spec: Specification[DLMFamily], estimator, chosen: Chosen, labels: np.ndarray, rng
+) -> tuple[Chosen, np.ndarray]:
+    """The fit from groups with covariances of their own and these groups, where they gain; else what there is.
+
+    Fisher-EM places the rows once: in its own likelihood the axes move, and with them the groups.
+    """
+    numbers, here = few_rows(problem, rng, THRESHOLDS.own_rows)
+    whole = len(numbers) == problem.rows.n
+    with here.rows.threads():
+        found, mixture, before, decision = covariances_decision(
+            here, labels[numbers], spec.n_clusters, estimator.min_size
+        )
+    if found is None:
+        return chosen.first(decision), labels
+    given = replace(spec, init=found, first_start=False, settings=replace(spec.settings, max_iter=1))
+    where = problem if whole else here
+    try:
+        own = _dense(where, given, OWN_COVARIANCES if estimator.model == AUTO else estimator.model)
+        placed = mixture.climbed(_labels(where, own.fit), 1)
+        if placed is not None and placed.gain >= before:
+            own = replace(own, fit=_kept(own.fit), moved=False)
+            own = own.said(Decision("model", own.model.name, "", "the groups have covariances of their own"))
+            own = own if whole else _on_all(problem, here, spec, own)
+            return own.first(decision), found if whole else _labels(problem, own.fit)
+    except FitError:  # too few rows for this model
+        pass
+    decision = replace(decision, choice="common", reason="inside the axes, covariances of their own gain too little")
+    return chosen.first(decision), labels
 
 
 def _from_groups(
@@ -183,7 +226,7 @@ def _from_groups(
         labels = _labels(problem, chosen.fit)
         if most == 1 or judge is None:
             return replace(chosen, fit=_kept(chosen.fit), moved=False)
-        if len(np.unique(labels)) == spec.n_clusters and judge.gain(labels, own=groups.own).value >= least:
+        if len(np.unique(labels)) == spec.n_clusters and judge.gain(labels).value >= least:
             return chosen
     return None
 
@@ -268,9 +311,14 @@ def sample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
     return replace(sample, blocks=problem.blocks)
 
 
-def few_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Problem]:
-    """(numbers of rows, these rows in memory): few enough to be fitted many times."""
-    rows, size = problem.rows, max(THRESHOLDS.few_rows, THRESHOLDS.few_rows_per_variable * problem.p)
+def few_rows(
+    problem: Problem, rng: np.random.RandomState, least: int = THRESHOLDS.few_rows
+) -> tuple[np.ndarray, Problem]:
+    """(numbers of rows, these rows in memory): `least` of them, or more where there are many variables.
+
+    Few enough to be fitted many times.
+    """
+    rows, size = problem.rows, max(least, THRESHOLDS.few_rows_per_variable * problem.p)
     if rows.n <= size and (rows.portable or rows is not problem.given):
         return np.arange(rows.n), problem
     counting = np.arange(rows.n) if rows.weights is None else np.flatnonzero(rows.weights)

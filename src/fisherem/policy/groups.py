@@ -52,7 +52,6 @@ class Groups:
     name: str
     labels: np.ndarray
     gain: Gain
-    own: bool = False  # whether the groups have covariances of their own
     kind: Kind = Kind.OTHER
 
 
@@ -97,11 +96,10 @@ def best_groups(
         return _not_moved(start, anchor, tried, "no column tells groups apart")
     anchor = _best(own[0], own[1:], K, min_size, THRESHOLDS.tie)
     best = _best(anchor, [one for one in found if one not in own], K, min_size, THRESHOLDS.move)
-    best = _best(best, list(_in_own_shapes(judge, [best, *own[1:2]], K)), K, min_size, THRESHOLDS.move)
     if best is own[0]:
         return best, Decision("start", best.name, tried, "no other start leads to groups that clearly gain more")
     decision = Decision("start", best.name, tried, "its groups gain most over one group")
-    return best if best.own else _on_fewest(problem, spec, judge, best), decision
+    return _on_fewest(problem, spec, judge, best), decision
 
 
 def _unseen(
@@ -140,14 +138,6 @@ def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tu
     """k-means' own groups, which a fit keeps as they have no gain."""
     groups = Groups(f"{_ANCHOR}, not moved", start, replace(anchor.gain, value=-np.inf))
     return groups, Decision("start", groups.name, tried, f"{reason}: the groups of k-means stay")
-
-
-def _in_own_shapes(judge: Judge, found: list[Groups], n_clusters: int) -> Iterator[Groups]:
-    """Groups with covariances of their own, from others."""
-    for one in found:
-        labels = judge.in_own_shapes(one.labels, one.gain.support) if len(one.gain.support) else None
-        if labels is not None and len(np.unique(labels)) == n_clusters:
-            yield Groups(f"{one.name}, own covariances", labels, judge.gain(labels, own=True), own=True)
 
 
 def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:

@@ -35,8 +35,6 @@ _ITERATIONS = 3
 # Iterations end when the likelihood rises by less than this, in nats.
 _SETTLED = 0.1
 _TINY = 1e-9
-# Iterations of groups with covariances of their own, and the rows that each of their parameters needs.
-_OWN_ITERATIONS, _OWN_ROWS = 30, 3.0
 
 
 @dataclass(frozen=True)
@@ -98,8 +96,8 @@ class Judge:
         self.sees_enough = seen.sum() >= THRESHOLDS.seen * varying
         self._scores: dict[int, np.ndarray] = {}
 
-    def gain(self, labels: np.ndarray, *, own: bool = False) -> Gain:
-        """The gain of labels of all rows (n); `own`: of groups with covariances of their own where they have one."""
+    def gain(self, labels: np.ndarray) -> Gain:
+        """The gain of labels of all rows (n)."""
         labels = np.unique(labels, return_inverse=True)[1]
         K = int(labels.max()) + 1
         total, smallest = float(self.weights.sum()), float(np.bincount(labels, self.weights, K).min())
@@ -119,21 +117,7 @@ class Judge:
         # price() holds BIC's part, which the mixture has paid already, and that of choosing among p variables
         n, p = total, self.problem.p
         chosen = sum(price(n, p, rank, m) - rank / 2 * np.log(n) for m in range(len(support)))
-        shaped = own_shapes(scores, labels, self.weights, self.floors[support]) if own else None
-        if shaped is not None and shaped[1] > gained:
-            return Gain(shaped[1] - chosen, total, support, smallest)
         return Gain(gained - chosen, total, support, smallest, mixture)
-
-    def in_own_shapes(self, labels: np.ndarray, support: np.ndarray) -> np.ndarray | None:
-        """Labels (n) of Gaussian groups with covariances of their own on some columns, by EM from labels.
-
-        None where a group has too few rows for a covariance of all columns: among many columns there are always some
-        on which groups of outlying rows gain most.
-        """
-        if np.bincount(labels, self.weights).min() < _own_rows(self.problem.p):
-            return None
-        found = own_shapes(self._columns(support), labels, self.weights, self.floors[support], _OWN_ITERATIONS)
-        return None if found is None else found[0]
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -163,6 +147,7 @@ def mixture_gain(
     weights: np.ndarray,
     ranks: set[int] | None = None,
     floors: np.ndarray | float = 0.0,
+    iterations: int = _ITERATIONS,
 ) -> float:
     """BIC of Gaussian groups with a common covariance less BIC of one group, on a few columns (n x m), from labels.
 
@@ -171,10 +156,13 @@ def mixture_gain(
     """
     if labels.max() == 0 or not values.shape[1]:
         return 0.0
-    return _best_mixture(values, labels, weights, ranks or set(range(1, int(labels.max()) + 1)), floors)[1]
+    ranks = ranks or set(range(1, int(labels.max()) + 1))
+    return _best_mixture(values, labels, weights, ranks, floors, iterations)[1]
 
 
-def _best_mixture(values, labels, weights, ranks: set[int], floors: np.ndarray | float) -> tuple[_Mixture, float]:
+def _best_mixture(
+    values, labels, weights, ranks: set[int], floors: np.ndarray | float, iterations: int = _ITERATIONS
+) -> tuple[_Mixture, float]:
     """(the mixture whose means have the best of the ranks, its gain less BIC's price)."""
     n, m = weights.sum(), values.shape[1]
     K = int(labels.max()) + 1
@@ -185,7 +173,7 @@ def _best_mixture(values, labels, weights, ranks: set[int], floors: np.ndarray |
     one = -n * half - 0.5 * float(weights @ ((Z @ inverse.T) ** 2).sum(axis=1))
     found = []
     for rank in sorted({min(rank, K - 1, m) for rank in ranks}):
-        mixture = _mixture(Z, T, labels, weights, rank)
+        mixture = _mixture(Z, T, labels, weights, rank, iterations)
         found.append((mixture, mixture.value - one - np.log(n) / 2 * (rank * m + rank * (K - 1 - rank) + K - 1)))
     return max(found, key=lambda one: one[1])
 
@@ -196,12 +184,14 @@ def _whitener(covariance: np.ndarray) -> tuple[np.ndarray, float]:
     return np.linalg.inv(root), float(np.log(np.diagonal(root)).sum())
 
 
-def _mixture(Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, rank: int) -> _Mixture:
+def _mixture(
+    Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, rank: int, iterations: int
+) -> _Mixture:
     """EM from labels, with group means of a rank and the common covariance T less what they explain."""
     n, m = weights.sum(), Z.shape[1]
     P = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
     best: _Mixture | None = None
-    for _ in range(_ITERATIONS):
+    for _ in range(iterations):
         sizes = np.maximum(weights @ P, _TINY)
         shares = sizes / sizes.sum()
         means = (P * weights[:, None]).T @ Z / sizes[:, None]
@@ -224,45 +214,3 @@ def _mixture(Z: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarr
             break
     assert best is not None
     return best
-
-
-def _own_rows(m: int) -> float:
-    """Rows that a group needs for a mean and a covariance of m columns."""
-    return _OWN_ROWS * m * (m + 3) / 2
-
-
-def own_shapes(
-    values: np.ndarray, labels: np.ndarray, weights: np.ndarray, floors: np.ndarray, iterations: int = _ITERATIONS
-) -> tuple[np.ndarray, float] | None:
-    """(labels (n), gain less BIC's price) of Gaussian groups with covariances of their own, by EM from labels.
-
-    None if a group has too few rows for a covariance (m x m) of its own.
-    """
-    n, m, K = weights.sum(), values.shape[1], int(labels.max()) + 1
-    Z = values - (weights @ values) / n
-    T = (Z.T * weights) @ Z / n + np.diag(_TINY + floors)
-    inverse, half = _whitener(T)
-    one = -n * half - 0.5 * float(weights @ ((Z @ inverse.T) ** 2).sum(axis=1))
-    P = (labels[:, None] == np.arange(K)).astype(float)
-    value = -np.inf
-    for _ in range(iterations):
-        sizes = weights @ P
-        if sizes.min() < _own_rows(m):
-            return None
-        logs = np.empty((len(Z), K))
-        for k in range(K):
-            w = weights * P[:, k]
-            mean = w @ Z / sizes[k]
-            D = Z - mean
-            # a weak prior of one row with the common covariance keeps groups from following few rows
-            inverse, half = _whitener(((D.T * w) @ D + T) / (sizes[k] + 1) + np.diag(_TINY + floors))
-            logs[:, k] = np.log(sizes[k] / n) - half - 0.5 * ((D @ inverse.T) ** 2).sum(axis=1)
-        top = logs.max(axis=1, keepdims=True)
-        P = np.exp(logs - top)
-        total = P.sum(axis=1)
-        P /= total[:, None]
-        before, value = value, float(weights @ (top[:, 0] + np.log(total)))
-        if value - before < _SETTLED:
-            break
-    parameters = (K - 1) * (m + m * (m + 1) / 2 + 1)
-    return logs.argmax(axis=1), value - one - np.log(n) / 2 * parameters
