@@ -74,9 +74,10 @@ class Agenda:
 
     def left(self) -> int:
         """Tasks that are not done, as far as can be said: halves of one number are expected until they are named."""
-        splits = [task[2] for task in self.begun if task[0] == "half"]
         known = len(self.begun) - self.done
-        return known + (2 * (self.plan.n_splits - 1) if known and not any(splits) else 0) + 2 * (not splits)
+        splits = [task[2] for task in self.begun if task[0] == "half"]
+        first, others = 0 if splits else 2, 0 if any(splits) else 2 * (self.plan.n_splits - 1)
+        return known + first + others if known else 0
 
     def _needed(self) -> Iterator[Task]:
         while all(K in self.evidence.candidates for K in self._numbers):
