@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM
+from fisherem.core.engine.checkpoints import Store
 from fisherem.core.starts.partitions import STARTS
+from fisherem.policy.number_of_groups import agenda, gathering
+from fisherem.policy.number_of_groups.candidates import Data
+from fisherem.policy.number_of_groups.evidence import Evidence
 from fisherem.search import verdict_search
 from fisherem.search.search_tables import criterion_table
 
@@ -146,6 +150,27 @@ def test_progress_says_what_is_done(iris, capfd):
     err = capfd.readouterr().err
     assert "how many groups" in err
     assert "halves of the rows" in err
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_progress_counts_what_is_left(groups):
+    class Bar:
+        total, steps, behind = 0, 0, False
+
+        def add(self, count):
+            self.total += count
+
+        def step(self, note):
+            self.steps += 1
+            self.behind |= self.steps > self.total
+
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    X[:60] += 6 * (groups - 1)
+    bar, plan, data = Bar(), agenda.Plan(estimator(), None, 5, 3, 0, 1), Data.of(X, None)
+    for _ in gathering.gather(plan, data, Store(None, ""), bar, Evidence(data, 5)):
+        pass
+    assert bar.total == bar.steps
+    assert not bar.behind
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

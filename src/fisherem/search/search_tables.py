@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.wording import column_name, count
 from ..estimators.describing import Summary, summary_lines, warnings_of
 from ..model.criteria import CRITERIA
+from ..policy.number_of_groups.wording import NEXT
 from .grid import DENSE, SELECTION
 from .grid_runner import PATH_CRITERIA
 from .search_parameters import VERDICT
 
 __all__ = ["CriterionTable", "PathTable", "criterion_label", "criterion_table", "path_table", "summary_of"]
 
-# Reasons of a verdict that a summary lists; `verdict_` has all of them.
+# Reasons of a verdict that a summary lists, besides what to do next; `verdict_` has all of them.
 _MOST_REASONS = 2
 
 
@@ -141,7 +142,9 @@ def summary_of(search: Any, best: Any) -> Summary:
     verdict = getattr(search, "verdict_", None)
     if verdict is not None:
         title = f"ModelSearch: {count(K, 'group')} of {count(n, 'row')} ({verdict.confidence})"
-        said = [("verdict", verdict.headline), *(("", reason) for reason in verdict.reasons[:_MOST_REASONS])]
+        reasons = verdict.reasons[:_MOST_REASONS]
+        following = tuple(reason for reason in verdict.reasons[_MOST_REASONS:] if reason == NEXT)
+        said = [("verdict", verdict.headline), *(("", reason) for reason in (*reasons, *following))]
         # the verdict has a caution of its own about few rows
         notes = [*verdict.cautions, *(text for text in warnings_of(best) if not text.startswith("fewer rows"))]
     else:

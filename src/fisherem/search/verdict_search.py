@@ -22,9 +22,10 @@ from ..core.engine.checkpoints import Store, fingerprint
 from ..core.engine.multistart import FitError
 from ..estimators.fitting import RAW, adopt, feature_names, fit_rows, warn_of_constant_columns, warn_unless_converged
 from ..policy.missing import prepared_rows
+from ..policy.number_of_groups.agenda import Plan, gains_most
 from ..policy.number_of_groups.candidates import Data, for_groups
 from ..policy.number_of_groups.evidence import Evidence
-from ..policy.number_of_groups.gathering import Plan, gains_most, gather
+from ..policy.number_of_groups.gathering import gather
 from ..policy.number_of_groups.rules import all_rules
 from ..policy.number_of_groups.verdict import decide
 from ..policy.number_of_groups.wording import said

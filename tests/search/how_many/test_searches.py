@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_circles, make_moons
 
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.policy.number_of_groups.rules import all_rules
@@ -85,10 +86,41 @@ def test_pure_noise_is_one_group(kind):
     assert (search.labels_ == 0).all()
 
 
-def test_groups_that_differ_in_spread_alone_are_not_decided():
+def three(n=300, shares=(1 / 3, 1 / 3, 1 / 3), tails=False):
+    """Three groups on five of ten columns."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5)) * np.where(np.arange(300) % 2, 1, 4)[:, None]
-    assert searched(X).verdict_.confidence == "not decided"
+    X = rng.standard_t(3, size=(n, 10)) if tails else rng.normal(size=(n, 10))
+    y = rng.choice(3, size=n, p=shares)
+    X[:, :5] += 2 * np.array([[1, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1]])[y]
+    return X
+
+
+def of_two_spreads():
+    return np.random.default_rng(0).normal(size=(300, 5)) * np.where(np.arange(300) % 2, 1, 4)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("X", "numbers", "confidences"),
+    [
+        (three(tails=True), {3}, {"clear", "leaning"}),
+        (three(400, (0.6, 0.35, 0.05)), {3}, {"clear", "leaning"}),
+        (of_two_spreads(), {1}, {"not decided"}),
+        (make_circles(300, noise=0.06, factor=0.4, random_state=0)[0], {1, 4, 5}, {"not decided"}),
+        # cuts of a crescent are apart, so its pieces are counted, but never clearly
+        (make_moons(300, noise=0.08, random_state=0)[0], {2, 3, 4}, {"leaning", "not decided"}),
+    ],
+    ids=["heavy tails", "a group of 5%", "groups that differ in spread alone", "rings", "moons"],
+)
+def test_groups_that_are_not_gaussian_are_found_or_never_clear(X, numbers, confidences):
+    verdict = searched(X).verdict_
+    assert verdict.n_clusters in numbers
+    assert verdict.confidence in confidences
+
+
+def test_the_summary_of_an_undecided_search_says_what_to_do_next():
+    search = searched(of_two_spreads(), FisherEM(init="ward", random_state=0))
+    assert search.verdict_.confidence == "not decided"
+    assert NEXT in str(search.summary())
 
 
 def test_yes_and_no_columns_are_not_decided():

@@ -10,7 +10,16 @@ from fisherem.core.engine.checkpoints import Store
 from fisherem.policy.halves import split_rows
 from fisherem.policy.number_of_groups.candidates import Data, fit_candidate
 from fisherem.policy.number_of_groups.halves import Halves, Split, half_labels, prediction_strength
-from fisherem.policy.number_of_groups.one_group import column_gain, flatness, inner_gain, joint_tails, one_group_p_value
+from fisherem.policy.number_of_groups.one_group import (
+    DRAWS,
+    Compared,
+    column_gain,
+    draws_needed,
+    flatness,
+    inner_gain,
+    joint_tails,
+    p_value,
+)
 from fisherem.policy.number_of_groups.valleys import valley
 from fisherem.policy.powers import yeo_johnson
 
@@ -112,6 +121,13 @@ def test_few_rows_between_two_groups_say_little():
 # -- one group ---------------------------------------------------------------------------------------------------------
 
 
+def one_group_p_value(data, seed):
+    compared, gains = Compared.of(data), {}
+    while new := [number for number in draws_needed(gains) if number not in gains]:
+        gains |= {number: compared.gain(number, seed) for number in new}
+    return p_value(gains)
+
+
 @pytest.mark.parametrize("kind", ["spherical", "factor", "skewed"])
 def test_noise_is_one_group(kind):
     # a test of size 1/20 refuses one group of twenty by chance: of three it may refuse one
@@ -134,7 +150,19 @@ def test_rows_of_weight_0_and_constant_columns_do_not_count():
 
 def test_a_seed_gives_the_same_p_value_and_too_few_rows_give_none():
     assert one_group_p_value(rows(noise("skewed", 4)), 7) == one_group_p_value(rows(noise("skewed", 4)), 7)
-    assert np.isnan(one_group_p_value(rows(np.random.default_rng(0).normal(size=(5, 3))), 0))
+    assert Compared.of(rows(np.random.default_rng(0).normal(size=(5, 3)))) is None
+
+
+def test_tables_are_drawn_until_four_gain_as_much_as_the_rows():
+    gains = {0: 1.0}
+    assert list(draws_needed({})) == [0, 1, 2, 3, 4]
+    for number, gain in enumerate((0.0, 2.0, 2.0, 0.0, 2.0), start=1):
+        assert np.isnan(p_value(gains))
+        gains[number] = gain
+    assert draws_needed(gains) == range(7)
+    assert draws_needed(gains | {7: 2.0}) == range(7)  # which of the tables end first does not matter
+    assert p_value(gains | {6: 1.0, 7: 2.0}) == 5 / 7
+    assert p_value({0: 1.0} | dict.fromkeys(range(1, DRAWS + 1), 0.0)) == 0.05
 
 
 def test_a_single_column_shows_its_groups():

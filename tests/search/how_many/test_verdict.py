@@ -7,9 +7,9 @@ import pytest
 
 from fisherem import ModelSearch, SparseFisherEM
 from fisherem.model.criteria import CRITERIA, Criterion
+from fisherem.policy.number_of_groups.agenda import Agenda, Plan, _leading
 from fisherem.policy.number_of_groups.candidates import Candidate, Data
 from fisherem.policy.number_of_groups.evidence import Evidence
-from fisherem.policy.number_of_groups.gathering import _about_one_group, _leading
 from fisherem.policy.number_of_groups.rules import RULES, Rule, all_rules, largest, largest_above
 from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED, Decision, decide
 from fisherem.policy.number_of_groups.wording import NEXT, rule_table, said
@@ -18,6 +18,7 @@ from fisherem.search.verdict_search import _plan
 from tests.policy.holding import Holds
 
 N = 480
+PLAN = Plan(None, [2], 5, 3, 0, 1)
 holds = Holds()
 
 
@@ -106,19 +107,8 @@ def test_a_small_gain_is_never_clear_and_is_compared_with_one_group():
     found = decide(evidence(k2=(9, 0.2, 0.9), k3=(-5, 0.9)))
     assert (found.confidence, found.runners_up) == (LEANING, (1,))
     for gain, asked in ((-11, False), (-9, True), (9, True), (11, False)):
-        one = evidence(k2=(gain, 0.2, 0.9))
-        list(_about_one_group(type("Plan", (), {"seed": 0}), one.data, Nothing(), one))
-        assert np.isfinite(one.one_group) == asked
-
-
-class Nothing:
-    """A store that keeps nothing."""
-
-    def get(self, key, family):
-        return None
-
-    def put(self, key, fit, record):
-        pass
+        agenda = Agenda(PLAN, evidence(k2=(gain, 0.2, 0.9)))
+        assert any(task[0] == "draw" for task in agenda.due()) == asked
 
 
 @holds("significant")

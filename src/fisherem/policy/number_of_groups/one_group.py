@@ -7,19 +7,29 @@ the correlations of the scores (shrunk as Ledoit and Wolf say where rows are few
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from ...core.starts.partitions import adjusted_rand, in_shrunk_metric, principal
-from ...rows.base import one_blas_thread
 from ...solvers.kmeans_runs import best_kmeans
 from ..columns import spacing_floors, spiked
 from ..judge import mixture_gain
 from ..scores import Scores, moments, standardised
 from .candidates import Data
 
-__all__ = ["DRAWS", "column_gain", "flatness", "inner_gain", "joint_tails", "one_group_p_value", "quick_gain"]
+__all__ = [
+    "DRAWS",
+    "Compared",
+    "column_gain",
+    "draws_needed",
+    "flatness",
+    "inner_gain",
+    "joint_tails",
+    "p_value",
+    "quick_gain",
+]
 
 # Tables drawn from the one-group model: the smallest p-value is 1/20.
 DRAWS = 19
@@ -43,27 +53,57 @@ _ROWS_INSIDE, _AXES = 20, 2
 _NUMBERS, _LLOYD, _LOOKED_AT = (2, 3, 4, 6), 15, 3
 
 
-def one_group_p_value(data: Data, seed: int) -> float:
-    """The share of one-group tables in which two groups gain as much as in the data; nan for very wide tables.
+@dataclass(frozen=True)
+class Compared:
+    """The rows (n x p) that tables of one group are compared with: those with a weight, without constant columns."""
 
-    The data and the tables go through the same short search for two groups. Below 1/20 it cannot be.
-    """
-    if data.encoding is not None:  # the copula of one group has no categories
-        return float("nan")
-    rows = data.weights > 0
-    values = data.values[rows]
-    values = values[:, values.min(axis=0) < values.max(axis=0)]
-    n, p = values.shape
-    if n * p > _MOST_VALUES or p < 1 or n < 8:
-        return float("nan")
-    rng = np.random.RandomState(seed)
-    with one_blas_thread():  # k-means on so few rows is slower on several
-        model = _OneGroup.of(values)
-        seen, larger, drawn = quick_gain(values, seed), 0, 0
-        while drawn < DRAWS and larger < _ENOUGH:
-            larger += quick_gain(model.draw(rng), int(rng.randint(np.iinfo(np.int32).max))) >= seen
-            drawn += 1
-    return (1 + larger) / (1 + drawn)
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, data: Data) -> Compared | None:
+        """None where tables cannot be drawn: of very few rows, of very many values, of categories."""
+        if data.encoding is not None:  # the copula of one group has no categories
+            return None
+        values = data.values[data.weights > 0]
+        values = values[:, values.min(axis=0) < values.max(axis=0)]
+        n, p = values.shape
+        return None if n * p > _MOST_VALUES or p < 1 or n < 8 else cls(values)
+
+    @cached_property
+    def model(self) -> _OneGroup:
+        """One group with the margins and correlations of the rows."""
+        return _OneGroup.of(self.values)
+
+    def gain(self, draw: int, seed: int) -> float:
+        """What two groups gain in a table of one group, by its number from 1 on; in the rows themselves for 0.
+
+        The rows and the tables go through the same short search for two groups.
+        """
+        if draw == 0:
+            return quick_gain(self.values, seed)
+        rng = np.random.RandomState(np.random.MT19937(np.random.SeedSequence([seed, draw])))
+        return quick_gain(self.model.draw(rng), int(rng.randint(np.iinfo(np.int32).max)))
+
+
+def draws_needed(gains: dict[int, float]) -> range:
+    """The numbers of the tables that are needed for sure, given the gains by number: all until enough gain as much."""
+    done, larger = _counted(gains)
+    return range(min(DRAWS, done + _ENOUGH - larger) + 1)
+
+
+def p_value(gains: dict[int, float]) -> float:
+    """The share of one-group tables in which two groups gain as much as in the rows; nan where tables are missing."""
+    done, larger = _counted(gains)
+    return (1 + larger) / (1 + done) if len(draws_needed(gains)) == done + 1 and 0 in gains else float("nan")
+
+
+def _counted(gains: dict[int, float]) -> tuple[int, int]:
+    """(tables without a missing one before them, those that gain as much as the rows), until these are enough."""
+    done = larger = 0
+    while larger < _ENOUGH and 0 in gains and done + 1 in gains:
+        done += 1
+        larger += gains[done] >= gains[0]
+    return done, larger
 
 
 @dataclass(frozen=True)
