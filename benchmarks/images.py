@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from measure import report, resident, timed, watched
-from scenes import CHOSEN_ON, OTHERS
+from scenes import CHOSEN_ON, DRAWN, OTHERS
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -26,7 +26,7 @@ from sklearn.mixture import GaussianMixture
 
 from fisherem import SparseKMeans, datasets
 from fisherem.images import Cube, as_cube, clean, read, segment
-from fisherem.search.scoring import accuracy
+from fisherem.search.scoring import accuracy, best_matching, contingency
 
 # Rows of 2,000 pixels x 200 bands: 0.16, 1 and 4 million pixels.
 BIG = (80, 500, 2000)
@@ -182,19 +182,22 @@ AGAINST = {
     "demo 60 x 90 x 100, noise 0.04": partial(demo, 60, 90, 100, 4, noise=0.04),
     **CHOSEN_ON,
     **OTHERS,
+    **DRAWN,
     "Indian Pines": load_pines,
 }
 
 
 def against() -> None:
     """The default answer beside k-means on the cleaned pixels and on those divided by their norms: adjusted Rand index
-    and accuracy on the pixels that have a class."""
+    and accuracy on the pixels that have a class; and the pixels in doubt beside those that are wrong."""
     for name, make in AGAINST.items():
         source, truth = make()
         cube = as_cube(source)
         K = int(truth.max()) + 1
         found = segment(cube, K)
-        report(f"{name}, {K} classes", f"{_scores(truth, found.labels)}, {found.support.sum()} bands")
+        way = "given" if found.normalisation is None else found.normalisation.normalised
+        report(f"{name}, {K} classes", f"{_scores(truth, found.labels)}, {found.support.sum()} bands, divided: {way}")
+        report("  pixels", _doubts(truth, found))
         for divide, what in ((False, "k-means"), (True, "k-means, divided")):
             cleaned = clean(cube, normalise=divide)
             labels = np.full(truth.shape, -1)
@@ -205,6 +208,18 @@ def against() -> None:
 def _scores(truth: np.ndarray, labels: np.ndarray) -> str:
     known = (truth >= 0) & (labels >= 0)
     return f"{adjusted_rand_score(truth[known], labels[known]):.3f} {accuracy(truth[known], labels[known]):.3f}"
+
+
+def _doubts(truth: np.ndarray, found) -> str:
+    """The shares of the pixels with a class that are wrong, in doubt, and of the wrong ones those in doubt."""
+    known = (truth >= 0) & (found.labels >= 0)
+    labels, classes, doubt = found.labels[known], truth[known], found.in_doubt[known]
+    K = int(max(classes.max(), labels.max())) + 1
+    own, matched = best_matching(contingency(classes, labels, (K, K)))
+    numbers = np.full(K, -1)
+    numbers[matched] = own
+    wrong = numbers[labels] != classes
+    return f"{wrong.mean():.3f} wrong, {doubt.mean():.3f} in doubt, {doubt[wrong].mean():.3f} of the wrong ones"
 
 
 def crism() -> None:

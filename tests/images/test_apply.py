@@ -85,8 +85,9 @@ def test_save_and_load(first, found, tmp_path):
     np.testing.assert_array_equal(again.labels, found.labels)
     assert again.group_names == ["dust", "mafic", "ice"]
     written = again.save(tmp_path / "out")
-    # which pixels are in doubt is known where the model was fitted
-    assert {path.name for path in found.save(tmp_path / "first")} - {"agreement.tif"} == {path.name for path in written}
+    # which pixels are in doubt, and another map, are known where the model was fitted
+    own = {"agreement.tif", "other.png"}
+    assert {path.name for path in found.save(tmp_path / "first")} - own == {path.name for path in written}
     assert "mafic" in (tmp_path / "out" / "labels.hdr").read_text()
     assert "dust" in (tmp_path / "out" / "report.html").read_text()
     with pytest.raises(ValueError, match="give 3 different names"):
@@ -224,7 +225,8 @@ def test_command(first, found, tmp_path):
     np.save(tmp_path / "truth.npy", made(2)[0].truth + 1)
     arguments = ("--apply", one / "model.skops", scenes[1], "--truth", tmp_path / "truth.npy", "-o", two)
     applied = json.loads(run(*arguments, "--json"))
-    assert set(made_first["files"]) - {"agreement.tif"} | {"truth.csv"} == set(applied["files"])
+    of_the_fit = {"agreement.tif", "other.png"}
+    assert set(made_first["files"]) - of_the_fit | {"truth.csv"} == set(applied["files"])
     assert applied["truth"]["accuracy"] >= 0.97
     assert "mafic" in (two / "labels.hdr").read_text()
     assert "fitted to another scene" in run(*arguments)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from fisherem.images import segment
+from fisherem import FisherEM
+from fisherem.images import clean, segment
 from fisherem.images.clean import CleanPixels
-from fisherem.images.cube import Pixels
-from fisherem.images.neighbours import pairs_among, shared_information
+from fisherem.images.cube import Cube, Pixels
 from fisherem.images.normalising import Rule, divided
+from fisherem.policy.judge import mixture_gain
 from fisherem.search.scoring import accuracy
 
 BANDS = np.linspace(0, 6, 40)
@@ -35,18 +36,17 @@ def lit():
 
 def test_brightness_that_makes_the_groups_stays(bright):
     found = segment(bright, 3)
-    assert not found.normalisation.normalised
-    assert not found.cleaning.normalised
+    assert found.normalisation.normalised is not True
+    assert found.cleaning.normalised == found.normalisation.normalised
     assert accuracy(TRUTH.ravel(), found.labels.ravel()) > 0.98
     assert accuracy(TRUTH.ravel(), segment(bright, 3, normalise=True).labels.ravel()) < 0.6
 
 
 def test_light_that_hides_the_groups_is_divided_out(lit):
     found = segment(lit, 3)
-    assert found.normalisation.normalised
-    assert found.cleaning.normalised
+    assert found.normalisation.normalised is True
+    assert found.cleaning.normalised is True
     assert accuracy(TRUTH.ravel(), found.labels.ravel()) > 0.95
-    assert found.normalisation.normalised_ratio > found.normalisation.raw_ratio
     np.testing.assert_array_equal(found.labels, segment(lit, 3, normalise=True).labels)
 
 
@@ -57,18 +57,18 @@ def test_both_maps_are_kept_and_shown_where_both_have_groups_and_differ(tmp_path
     shapes = 1 + 0.3 * np.array([np.sin(BANDS), np.cos(BANDS)])
     found = segment(levels[..., None] * shapes[left] + noise(3, 0.02), 2)
     choice = found.normalisation
-    assert choice.normalised
+    assert choice.gains[False] > choice.gains[True] > 0
     assert choice.agreement < 0.5
-    assert accuracy(left.ravel(), found.labels.ravel()) > 0.98
-    assert accuracy(top.ravel(), choice.other.ravel()) > 0.98
+    assert accuracy(top.ravel(), found.labels.ravel()) > 0.98
+    assert accuracy(left.ravel(), choice.other.ravel()) > 0.98
     assert "other" in found.displays()
-    assert "a different map" in str(choice)
+    assert "the best other map differs" in str(choice)
     assert 'id="other-map"' in found.report(tmp_path / "page.html").read_text()
 
 
 def test_a_given_choice_is_not_questioned_and_a_wrong_one_is_refused(bright):
     assert segment(bright, 3, normalise=False).normalisation is None
-    with pytest.raises(ValueError, match="normalise must be True, False or 'auto'; got 'maybe'"):
+    with pytest.raises(ValueError, match="normalise must be True, False, 'soft' or 'auto'; got 'maybe'"):
         segment(bright, 3, normalise="maybe")
 
 
@@ -77,39 +77,10 @@ def test_rows_of_zeros_stay_when_they_are_divided():
 
 
 def test_pixels_without_enough_different_values_show_no_groups():
-    rule = Rule(3, 0)
-    flat = CleanPixels(Pixels(np.ones((5, 10, 4))), None, None)
-    assert rule(flat)  # neither way shows any: the default stands
-    assert rule.ratios == (0.0, 0.0)
-
-
-def test_pairs_are_two_apart_and_inside_the_image():
-    mask = np.random.default_rng(0).random((6, 7)) < 0.8
-    index = np.flatnonzero(mask.ravel())
-    chosen = np.arange(0, len(index), 2)
-    found = {(int(a), int(b)) for a, b in index[pairs_among(index, 7, chosen)].T}
-    wanted = set()
-    for i in index[chosen]:
-        r, c = divmod(int(i), 7)
-        wanted |= {
-            (i, (r + a) * 7 + c + b) for a, b in ((0, 2), (2, 0)) if r + a < 6 and c + b < 7 and mask[r + a, c + b]
-        }
-    assert found == wanted
-
-
-def test_shared_information_is_that_of_the_formula():
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(3, size=200), rng.integers(3, size=200)
-    second = np.where(rng.random(200) < 0.7, first, second)
-    both = np.concatenate([np.stack([first, second]), np.stack([second, first])], axis=1)
-    expected = 0.0
-    for k in range(3):
-        for m in range(3):
-            joint = ((both[0] == k) & (both[1] == m)).mean()
-            expected += joint * np.log(joint / ((both[0] == k).mean() * (both[0] == m).mean()))
-    assert shared_information(first, second, 3) == pytest.approx(expected)
-    assert shared_information(first, first, 3) > shared_information(first, second, 3)
-    assert shared_information(np.zeros(0, int), np.zeros(0, int), 3) == 0
+    rule = Rule([FisherEM(3)], 0)
+    assert rule(CleanPixels(Pixels(np.ones((5, 10, 4))), None, None)) is True  # no way shows any: the first stands
+    assert set(rule.gains.values()) == {-np.inf}
+    assert rule.second is None
 
 
 def dark_and_bright(*, seed=5, size=60):
@@ -123,20 +94,43 @@ def dark_and_bright(*, seed=5, size=60):
     ), truth
 
 
-def test_neighbours_decide_where_both_ways_show_groups():
+def test_dark_pixels_are_not_blown_up():
     array, truth = dark_and_bright()
     found = segment(array, 3)
-    choice = found.normalisation
-    assert choice.information is not None
-    assert choice.information[0] > choice.information[1]
-    assert not choice.normalised
-    assert choice.normalised_ratio > choice.raw_ratio  # which alone would divide
+    assert found.normalisation.normalised is not True
     assert accuracy(truth.ravel(), found.labels.ravel()) > 0.98
     assert accuracy(truth.ravel(), segment(array, 3, normalise=True).labels.ravel()) < 0.9
-    assert "neighbouring pixels share" in str(choice)
 
 
-def test_pixels_in_no_order_are_decided_without_neighbours():
-    array, _ = dark_and_bright()
-    shuffled = np.random.default_rng(0).permutation(array.reshape(-1, 30)).reshape(array.shape)
-    assert segment(shuffled, 3).normalisation.information is None
+def test_the_gain_is_that_of_the_mixture_on_the_main_axes_of_softly_divided_pixels(lit):
+    rows = lit.reshape(-1, 40)
+    rule = Rule([FisherEM(3, scale="none", random_state=0)], 0)
+    way = rule(CleanPixels(Pixels(lit), None, None))
+    norms = np.linalg.norm(rows, axis=1)
+    soft = rows / np.sqrt(norms**2 + np.median(norms) ** 2)[:, None]
+    left, _, _ = np.linalg.svd(soft - soft.mean(axis=0), full_matrices=False)
+    axes = left[:, :16] * np.sqrt(len(rows))
+    for treated, made in ((True, rows / norms[:, None]), ("soft", soft), (False, rows)):
+        labels = FisherEM(3, scale="none", random_state=0).fit(made).labels_
+        gain = mixture_gain(axes, labels, np.ones(len(rows))) / len(rows)
+        assert rule.gains[treated] == pytest.approx(gain, rel=1e-3)
+    assert way == max(rule.gains, key=rule.gains.get)
+
+
+def test_soft_division_is_that_of_the_formula(bright):
+    cleaned = clean(Cube(bright), normalise="soft", clip=None)
+    rows = bright.reshape(-1, 40)
+    norms = np.linalg.norm(rows, axis=1)
+    np.testing.assert_allclose(cleaned.rows, rows / np.sqrt(norms**2 + np.median(norms) ** 2)[:, None])
+    assert cleaned.dark == pytest.approx(np.median(norms))
+    assert "each pixel divided softly by its norm" in cleaned.report.done()
+
+
+def test_another_scene_is_divided_by_what_the_first_was(bright):
+    found = segment(bright, 3, normalise="soft")
+    np.testing.assert_array_equal(found.predict(bright[:10]).labels, found.labels[:10])
+
+
+def test_several_numbers_of_groups_are_looked_at_together(lit):
+    found = segment(lit, [2, 3, 4], criterion="bic", sparsity=0.5)
+    assert found.normalisation.normalised is True

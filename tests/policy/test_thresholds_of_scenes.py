@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fisherem import FisherEM
 from fisherem.datasets import mars_like
 from fisherem.images import Cube, clean, normalising, segment, separating, spatial_strength
 from fisherem.images.clean import _keeps_gaps
@@ -14,7 +13,6 @@ from fisherem.images.faults import _outlying, find_faults, flat
 from fisherem.images.identify import identify
 from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
-from fisherem.images.normalising import both_ways
 from fisherem.images.scene_model import _check_unit
 
 from .holding import holds
@@ -43,21 +41,24 @@ def refused(monkeypatch, tmp_path, *, interleave=1.0, swapped=1.0, n_bands=20, s
 @holds("scene_ridge")
 def test_pixels_are_fitted_with_a_ridge_of_a_tenth_of_the_mean_variance():
     scene = mars_like(12, 12, 16, 2, n_bad_bands=0, dead_share=0)
-    assert segment(scene.cube, 2).model.ridge == 0.1
-    assert segment(scene.cube, 2, sparsity=0.3).model.ridge == "auto"
+    for treated in ("soft", False):
+        assert segment(scene.cube, 2, normalise=treated).model.ridge == 0.1
+    assert segment(scene.cube, 2, sparsity=0.3, normalise=False).model.ridge == "auto"
 
 
-@holds("groups_at_all")
-def test_groups_either_way_explain_a_little_more_than_chance():
-    assert not both_ways(1.039, 1.039)
-    assert both_ways(1.041, 1.041)
+@holds("divided_ridge")
+def test_divided_pixels_are_fitted_with_three_times_that_ridge():
+    scene = mars_like(12, 12, 16, 2, n_bad_bands=0, dead_share=0)
+    assert segment(scene.cube, 2, normalise=True).model.ridge == 0.3
+    assert segment(scene.cube, 2, normalise=True, ridge=0.1).model.ridge == 0.1
+    assert segment(scene.cube, 2, normalise=True, sparsity=0.3).model.ridge == "auto"
 
 
-@holds("groups_either_way")
-def test_groups_either_way_are_a_third_as_clear():
-    assert not both_ways(1.099, 1.3)
-    assert both_ways(1.101, 1.3)
-    assert both_ways(1.3, 1.101)
+@holds("scene_axes")
+def test_groups_are_compared_on_sixteen_axes():
+    values = np.random.default_rng(0).normal(size=(200, 30))
+    assert normalising._main_axes(values).shape == (200, 16)
+    assert normalising._main_axes(values[:, :5]).shape == (200, 5)
 
 
 @holds("neighbours_gain")
@@ -292,23 +293,9 @@ def test_scenes_of_another_unit_differ_by_a_factor_of_twenty():
             _check_unit(scene, Pixels(value), cube)
 
 
-@holds("beyond_chance")
-def test_another_map_is_made_where_kmeans_explains_a_tenth_more_than_chance():
-    class Rule:
-        def sample(self, source):
-            raise LookupError("asked for a sample")
-
-    rule = Rule()
-    rule.ratios = (1.09, 2.0)
-    assert normalising.other_labels(FisherEM(), rule, None, True) is None
-    rule.ratios = (1.11, 2.0)
-    with pytest.raises(LookupError, match="asked"):
-        normalising.other_labels(FisherEM(), rule, None, True)
-
-
 @holds("maps_differ")
 def test_maps_that_agree_by_less_than_four_fifths_are_both_shown():
-    labels, rule = np.arange(1000) % 2, SimpleNamespace(ratios=(1.2, 1.3), information=None)
+    labels, rule = np.arange(1000) % 2, SimpleNamespace(gains={True: 1.0, False: 0.5})
     for moved, shown in ((50, False), (55, True)):  # adjusted Rand index 0.81 and 0.79
         others = np.where(np.arange(1000) < moved, 1 - labels, labels)
         found = normalising.chosen(rule, True, labels, np.ones((1000, 1), bool), others)

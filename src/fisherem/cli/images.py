@@ -17,6 +17,8 @@ from .results import verdict_record
 __all__ = ["segment"]
 
 
+# What the three flags stand for, and none of them.
+_NORMALISE = {None: "auto", "yes": True, "soft": "soft", "no": False}
 # The file in the folder of the results from which a run that was ended goes on.
 CHECKPOINT = ".checkpoint.npz"
 
@@ -81,8 +83,11 @@ def _shape(text: str) -> tuple[int, int]:
     show_default=True,
     help="Strength of the spatial prior, or auto.",
 )
-@click.option("--normalise/--no-normalise", default=None,
-              help="Divide each pixel by its norm; by default if that separates the groups better.")  # fmt: skip
+@click.option("--normalise", flag_value="yes", default=None,
+              help="Divide each pixel by its norm; by default what separates the groups best.")  # fmt: skip
+@click.option("--soft-normalise", "normalise", flag_value="soft",
+              help="Divide by the root of the squares of norm and median norm: dark pixels stay dark.")  # fmt: skip
+@click.option("--no-normalise", "normalise", flag_value="no", help="Use the pixels as they are.")
 @click.option("--standardise", is_flag=True, help="Standardise the bands.")
 @click.option("--missing", type=Registered("tables.gaps:TREATMENTS", words=("auto",)), default="auto",
               show_default=True,
@@ -150,7 +155,7 @@ def segment(
     check_inputs(output / name for name in FILES)
     scene = None if model_file is None else _scene_model(model_file)
     parse_memory(options["memory"])
-    options |= {"normalise": "auto" if normalise is None else normalise, "random_state": seed}
+    options |= {"normalise": _NORMALISE[normalise], "random_state": seed}
     cube = read(image, variable=variable, shape=shape)
     if options["library"] is not None:  # read first, as the classes
         options["library"] = as_library(options["library"], cube)

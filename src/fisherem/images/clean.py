@@ -19,7 +19,7 @@ import numpy as np
 from ..policy.thresholds import THRESHOLDS
 from ..tables.gaps import REFUSE
 from ..tables.parameters import parse_memory
-from .clean_pixels import CHUNK, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
+from .clean_pixels import CHUNK, SOFT, CleanPixels, divide_by_norms, in_memory, standardise_bands, without_value
 from .cleaning_report import CleaningReport
 from .cube import Cube
 from .examining import Found, examine
@@ -49,7 +49,7 @@ class Cleaned:
 
     rows (n x p, in memory or read when indexed) · source, their `CleanPixels` · mask (bool, rows x columns), the n
     pixels that are used · bands (p), their numbers from 0 · report, what was left out · limits (2 x p) that values were
-    clipped to, in the cube's units, or None.
+    clipped to, in the cube's units, or None · dark, what norms were softened by (`divide_by_norms`).
     """
 
     rows: np.ndarray | CleanPixels = field(repr=False)
@@ -58,6 +58,7 @@ class Cleaned:
     bands: np.ndarray = field(repr=False)
     report: CleaningReport
     limits: np.ndarray | None = field(default=None, repr=False)
+    dark: float = 0.0
 
 
 def clean(
@@ -72,7 +73,8 @@ def clean(
     mask : bool (rows x columns), True for the pixels to use, or a file with it
     clip : values further than this many robust standard deviations from the band's median are clipped; None: no
         clipping
-    normalise : divide each pixel by its norm; or a function of the cleaned pixels that decides
+    normalise : divide each pixel by its norm, or "soft"ly (see `normalising`); or a function of the cleaned pixels that
+        says True, "soft" or False
     standardise : give each band mean 0 and variance 1
     missing : pixels that have no value in some of the bands: "drop-rows" leaves out the pixels, "drop-columns" the
         bands, "refuse" is an error, "model" keeps them with NaN in these bands. "auto" is "model" where more
@@ -106,15 +108,17 @@ def clean(
         clipped_to = np.array([limit[kept].astype(rows.dtype) / rows.dtype.type(cube.scale_factor) for limit in limits])
         if report.clipped:
             rows.limits = clipped_to[0], clipped_to[1]
-    report.normalised = bool(normalise(rows) if callable(normalise) else normalise)
+    way = normalise(rows) if callable(normalise) else normalise
+    report.normalised = SOFT if way == SOFT else bool(way)
+    dark = 0.0
     if report.normalised:
-        divide_by_norms(rows)
+        dark = divide_by_norms(rows, dark=None if report.normalised == SOFT else 0.0)
     if standardise:
         standardise_bands(rows)
     report.standardised = standardise
     report.used_pixels, report.used_bands = rows.shape
     made = rows if rows.fill is None and rows.size * rows.dtype.itemsize > keep_bytes else in_memory(rows)
-    return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report, clipped_to)
+    return Cleaned(made, rows, use.reshape(cube.shape[:2]), kept, report, clipped_to, dark)
 
 
 def _chosen_bands(cube: Cube, bands, report: CleaningReport) -> np.ndarray:

@@ -10,6 +10,7 @@ from .cube import Pixels
 
 __all__ = [
     "CHUNK",
+    "SOFT",
     "CleanPixels",
     "divide_by_norms",
     "in_memory",
@@ -20,6 +21,8 @@ __all__ = [
 ]
 
 _UNIT = "values are as large or small as numbers can be, so give the image in another unit"
+# What is said for division by sqrt(norm^2 + c^2) with the median norm c.
+SOFT = "soft"
 # The number of values read at a time.
 CHUNK = 2**20
 
@@ -58,7 +61,7 @@ class CleanPixels:
         self.dtype = pixels.dtype
         self.limits: tuple[np.ndarray, np.ndarray] | None = None
         self.fill: tuple[float | None] | None = None  # the stored fill value, where gaps are kept: they become NaN
-        self.factor: np.ndarray | None = None  # n: 1 / norm
+        self.factor: np.ndarray | None = None  # n: 1 / norm, or 1 / sqrt(norm^2 + c^2)
         self.standard: tuple[np.ndarray, np.ndarray] | None = None  # p: mean and deviation
         self._buffers = threading.local()
 
@@ -124,9 +127,12 @@ class CleanPixels:
         return (slice(i, min(i + step, len(self))) for i in range(0, len(self), step))
 
 
-def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> None:
-    """Divide every row by its norm; missing values count with the average square of their band, by default among these
-    rows, else `squares` (p, in any common unit)."""
+def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None, dark: float | None = 0.0) -> float:
+    """Divide every row by sqrt(norm^2 + dark^2); returns `dark`, for None the median norm.
+
+    Missing values count with the average square of their band, by default among these rows, else `squares` (p, in
+    any common unit).
+    """
     norms = np.empty(len(rows), rows.dtype)
     mean = None
     if rows.fill is not None:
@@ -139,11 +145,14 @@ def divide_by_norms(rows: CleanPixels, squares: np.ndarray | None = None) -> Non
             observed = np.isfinite(values)
             seen = norms_of(np.where(observed, values, 0).astype(float))
             norms[part] = seen * np.sqrt(mean.sum() / np.maximum(observed @ mean, np.finfo(float).tiny))
+    dark = float(np.median(norms)) if dark is None else dark
+    norms = np.hypot(norms, rows.dtype.type(dark))
     norms[norms == 0] = 1  # only constant bands had values: the row stays 0
     with np.errstate(divide="ignore", over="ignore"):
         rows.factor = 1 / norms
     if not (np.isfinite(rows.factor) & (rows.factor > 0)).all():
         raise ValueError(f"pixels cannot be divided by their norms: {_UNIT}, or do not normalise")
+    return dark
 
 
 def norms_of(values: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class CleaningReport:
     gap_pixels: int = 0  # used, although they have no value in some of the bands that are used
     gap_cells: int = 0  # how many values they lack
     clipped: int = 0  # single values clipped to the limit
-    normalised: bool = False
+    normalised: bool | str = False
     standardised: bool = False
     used_pixels: int = 0
     used_bands: int = 0
@@ -70,7 +70,8 @@ class CleaningReport:
         gaps = f"{self.gap_pixels} pixels lack {self.gap_cells} values: the model uses their observed values"
         table = [
             (gaps, self.gap_pixels),
-            ("each pixel divided by its norm", self.normalised),
+            ("each pixel divided by its norm", self.normalised is True),
+            ("each pixel divided softly by its norm", self.normalised == "soft"),
             ("each band standardised", self.standardised),
         ]
         return [*(what for what, on in table if on), *self.remarks]

@@ -138,12 +138,19 @@ def _noisy(cube: Cube, use: np.ndarray, chosen: np.ndarray) -> tuple[int, ...]:
 
 def _outlying(noise: np.ndarray, level: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Which bands are far noisier than those near them, are noise where those farther off are not, or lie far off."""
-    near, far = (median_filter(noise, size, mode="nearest") for size in (_NEAR, min(_FAR, len(noise))))
-    around, size = (median_filter(v, _NEAR, mode="nearest") for v in (level, np.maximum(np.abs(level), spread)))
+    near, far = (_around(noise, size) for size in (_NEAR, _FAR))
+    around, size = (_around(v, _NEAR) for v in (level, np.maximum(np.abs(level), spread)))
     times, tiny = THRESHOLDS.band_noise, np.finfo(float).tiny
     white = noise > THRESHOLDS.band_white * spread  # neighbours differ as much as any two pixels
     noisy = (noise > times * near) & (near > tiny) | (noise > times * far) & white & (far > tiny)
     return noisy | (np.abs(level - around) > THRESHOLDS.band_level * size)
+
+
+def _around(values: np.ndarray, size: int) -> np.ndarray:
+    """Medians of the `size` bands around each; at both ends those of the first and the last so many bands."""
+    size = min(size, len(values))
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, size), axis=1)
+    return medians[np.clip(np.arange(len(values)) - size // 2, 0, len(medians) - 1)]
 
 
 def _pairs(cube: Cube, use: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,19 +1,22 @@
-"""normalise="auto": whether each pixel is divided by its norm.
+"""normalise="auto": how much of the brightness of each pixel is divided out.
 
-Light and slope multiply whole spectra. Where they cause most of a scene's variance, dividing by the norm reveals the
-materials; where the materials differ in brightness itself, it removes the groups, and in dark pixels it leaves noise.
-Likelihoods of the two cannot be compared, because the division drops a dimension. Two questions decide instead:
+Light and slope multiply whole spectra. Where they cause most of a scene's variance, dividing a pixel x by its norm
+reveals the materials; where the materials differ in brightness itself, it removes the groups, and of dark pixels it
+leaves noise and the traces of what they are mixed with. There is a way between:
 
-1. Are there groups at all? We compare how much more variance k-means explains than for one Gaussian group with the same
-   covariance: brightness without groups is such a group, however large its variance.
-2. If there are groups either way: in which of the two maps do neighbouring pixels say more of each other
-   (`neighbours`)? A sample of the pixels is fitted both ways for that.
+    True     x / |x|
+    "soft"   x / sqrt(|x|^2 + c^2)      c the median norm: bright pixels lose most of the light, dark ones stay dark
+    False    x
+
+A sample of the pixels is fitted all three ways. The one is taken whose groups gain most over one group (the mixture of
+`policy.judge`) where all are looked at in the same coordinates, the main axes of the softly divided pixels. Likelihoods
+of the three fits themselves cannot be compared, as they are of different numbers.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,105 +24,76 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.extmath import randomized_svd
 
 from ..core.engine.multistart import FitError
-from ..core.starts.partitions import LARGE, centred_rows, coordinates, distinct_rows
+from ..core.starts.partitions import LARGE
+from ..policy.judge import mixture_gain
 from ..policy.thresholds import THRESHOLDS
 from ..rows.base import one_blas_thread
 from ..search.scoring import best_matching, contingency
-from ..solvers.kmeans_runs import best_kmeans
-from .clean_pixels import CleanPixels, norms_of
-from .neighbours import pairs_among, shared_information
+from .clean_pixels import SOFT, CleanPixels, norms_of
 
-__all__ = ["Normalisation", "Rule", "both_ways", "chosen", "divided", "other_labels"]
+__all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
 
+# The treatments; of equal ones the first is taken.
+_TREATMENTS: tuple[bool | str, ...] = (True, SOFT, False)
+_DONE = {True: "divided by their norms", SOFT: "softly divided by their norms", False: "used as they are"}
 # The number of pixels used for the choice.
 _PIXELS = 2_000
-# The numbers of k-means runs on the pixels and on each Gaussian sample, of iterations, of samples, and of rows.
-_RUNS, _ITERATIONS, _DRAWS, _ROWS = 2, 30, 4, 600
-# Fewer pairs of pixels do not tell, and neighbours that share less than this (nats) lie in no order: among 1,000 pairs
-# of independent labels of ten groups I is 0.04.
-_LEAST_PAIRS, _NO_ORDER = 1000, 0.1
 
 
 @dataclass(frozen=True)
 class Normalisation:
-    """The choice, and the ratios of the variance explained by k-means to that for one Gaussian group.
+    """The choice (True, "soft" or False), and what groups gain over one group with each of the three, in nats a pixel.
 
-    information : without and with division, what neighbouring pixels say of each other (in nats), if that decided
-    other : the labels (rows x columns, -1 where masked) of the alternative, where they differ much
+    other : the labels (rows x columns, -1 where masked) of the best other way whose groups differ, where they do
     agreement : of both maps (adjusted Rand index)
     """
 
-    normalised: bool
-    raw_ratio: float
-    normalised_ratio: float
+    normalised: bool | str
+    gains: dict[bool | str, float]
     agreement: float = 1.0
     other: np.ndarray | None = None
-    information: tuple[float, float] | None = None
 
     def __str__(self) -> str:
-        done = "Each pixel was divided by its norm" if self.normalised else "Pixels were used as they are"
+        most, *others = sorted(self.gains, key=lambda way: way != self.normalised)
+        tried = ", ".join(f"{self.gains[way]:.2f} {_DONE[way]}" for way in others)
         text = (
-            f"{done}: k-means explains {self.normalised_ratio:.2f} times what chance would with division, "
-            f"{self.raw_ratio:.2f} times without"
+            f"Pixels were {_DONE[most]}: their groups gain {self.gains[most]:.2f} nats a pixel over one group, "
+            f"and those of pixels {tried}"
         )
-        if self.information is not None:
-            text += (
-                f", and neighbouring pixels share {self.information[1]:.2f} nats about their groups with division, "
-                f"{self.information[0]:.2f} without"
-            )
         if self.other is None:
             return text
-        return f"{text}; the alternative gives a different map (agreement {self.agreement:.2f}), shown beside this one"
+        return f"{text}; the best other map differs (agreement {self.agreement:.2f}), shown beside this one"
 
 
 class Rule:
     """Decides for `clean`, which calls it with the pixels before division; keeps the indices of the pixels it used.
 
-    columns : of the image
-    estimator : what the pixels will be fitted with; None: the first question alone decides
+    estimators : what the pixels may be fitted with, one for each number of groups
     """
 
-    def __init__(self, n_clusters: int, seed: int, columns: int = 0, estimator: Any = None):
-        self.n_clusters, self.seed, self.columns, self.estimator = n_clusters, seed, columns, estimator
-        self.ratios = (float("nan"), float("nan"))
-        self.information: tuple[float, float] | None = None
+    def __init__(self, estimators: Sequence[Any], seed: int):
+        self.estimators, self.seed = estimators, seed
+        self.gains: dict[bool | str, float] = {}
+        self.second: bool | str | None = None  # the best way that gives other groups, if these gain anything
         self.index: np.ndarray | None = None  # numbers of the pixels
 
-    def __call__(self, rows: CleanPixels) -> bool:
-        """Whether to divide."""
+    def __call__(self, rows: CleanPixels) -> bool | str:
+        """How to divide."""
         rng = np.random.RandomState(self.seed)
         self.index = np.sort(rng.choice(len(rows), min(_PIXELS, len(rows)), replace=False))
-        self.ratios = (self._ratio(self.sample(rows)), self._ratio(divided(self.sample(rows))))
-        if self.estimator is not None and both_ways(*self.ratios):
-            self.information = self._information(rows)
-        by = self.ratios if self.information is None else self.information
-        return by[1] >= by[0]
-
-    def _information(self, rows: CleanPixels) -> tuple[float, float] | None:
-        """What neighbours say of each other without and with division; None where that cannot be told."""
-        assert self.index is not None
-        pixels = np.arange(len(rows)) if rows.index is None else rows.index
-        pairs = pairs_among(pixels, self.columns, self.index)
-        if pairs.shape[1] < _LEAST_PAIRS:
-            return None
-        numbers, places = np.unique(pairs, return_inverse=True)
-        values = _filled(rows.reflectance(numbers).astype(float))
-        found = []
-        for treated in (np.array, divided):
-            labels = self._labels(treated, self.sample(rows).astype(float), values)
-            if labels is None:
-                return None
-            first, second = labels[places.reshape(pairs.shape)]
-            found.append(shared_information(first, second, int(labels.max()) + 1))
-        # pixels in no order say nothing of each other, and the first question decides
-        return (found[0], found[1]) if max(found) > _NO_ORDER else None
-
-    def _labels(self, treated: Callable, sample: np.ndarray, values: np.ndarray) -> np.ndarray | None:
-        """Labels of values (m x p) by a fit to the sample, both treated in one way; None if the fit fails."""
-        fitted = _fitted(self.estimator, treated(sample))
-        return None if fitted is None else fitted.predict(treated(values.copy()))
+        axes = _main_axes(divided(self.sample(rows), SOFT))
+        groups = {}
+        for way in _TREATMENTS:
+            fits = [_fitted(one, divided(self.sample(rows), way)) for one in self.estimators]
+            groups[way] = [None if fit is None else fit.labels_ for fit in fits]
+            self.gains[way] = float(np.mean([_gain(axes, labels) for labels in groups[way]]))
+        best, *others = sorted(_TREATMENTS, key=lambda way: -self.gains[way])
+        different = [way for way in others if self.gains[way] > 0 and _differ(groups[best], groups[way])]
+        self.second = different[0] if different else None
+        return best
 
     def sample(self, source: CleanPixels) -> np.ndarray:
         """These pixels before division (n x p); read again rather than kept, as there may be many bands."""
@@ -127,24 +101,27 @@ class Rule:
         values = source.reflectance(self.index)
         return _filled(np.array(values, values.dtype if values.size > LARGE else float))
 
-    def _ratio(self, values: np.ndarray) -> float:
-        values = _near_one(values)
-        chosen, _, _ = distinct_rows(values, None)
-        if len(chosen) <= self.n_clusters:
-            return 0.0
-        return beyond_chance(centred_rows(values, chosen), self.n_clusters, np.random.RandomState(self.seed))
+
+def _main_axes(values: np.ndarray) -> np.ndarray:
+    """Coordinates (n x q) of rows along their main axes, with variance 1."""
+    centred = values - values.mean(axis=0)
+    most = min(THRESHOLDS.scene_axes, *centred.shape)
+    with one_blas_thread():
+        left, sizes, _ = randomized_svd(centred, most, random_state=0)
+    return left[:, sizes > np.finfo(np.float32).eps * sizes[0]].astype(float) * np.sqrt(len(values))
 
 
-def both_ways(raw_ratio: float, normalised_ratio: float) -> bool:
-    """Whether there are groups without and with division, by how much more than by chance k-means explains."""
-    less, more = sorted((raw_ratio - 1, normalised_ratio - 1))
-    return 1 + less > THRESHOLDS.groups_at_all and less > THRESHOLDS.groups_either_way * more
+def _gain(axes: np.ndarray, labels: np.ndarray | None) -> float:
+    """What groups gain over one group, in nats per row; -inf for a fit that failed."""
+    if labels is None:
+        return -np.inf
+    return mixture_gain(axes, np.unique(labels, return_inverse=True)[1], np.ones(len(axes))) / len(axes)
 
 
-def _near_one(values: np.ndarray) -> np.ndarray:
-    """Rows in another unit, in which squares neither overflow nor vanish; ratios of variances are the same."""
-    size = float(np.abs(values).max(initial=0.0))
-    return values if size == 0 else np.ldexp(values, -int(np.frexp(size)[1]))
+def _differ(some: list, others: list) -> bool:
+    """Whether the groups of the fits, all of which gain something, differ much for one of the numbers of groups."""
+    pairs = zip(some, others, strict=True)
+    return any(adjusted_rand_score(one, other) < THRESHOLDS.maps_differ for one, other in pairs)
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
@@ -158,26 +135,31 @@ def _filled(values: np.ndarray) -> np.ndarray:
     return np.where(missing, brightness[:, None] * mean, values)
 
 
-def divided(values: np.ndarray) -> np.ndarray:
-    """Rows divided by their norms, in place; rows of zeros stay."""
-    norms = norms_of(values)[:, None]
-    values /= np.where(norms == 0, 1, norms)
+def divided(values: np.ndarray, way: bool | str = True, dark: float | None = None) -> np.ndarray:
+    """Rows treated in one of the three ways, in place; rows of zeros stay. `dark` is c, by default the median norm."""
+    if way is False:
+        return values
+    norms = norms_of(values)
+    if way == SOFT:
+        norms = np.hypot(norms, np.median(norms) if dark is None else dark)
+    values /= np.where(norms == 0, 1, norms)[:, None]
     return values
 
 
-def other_labels(estimator, rule: Rule, source: CleanPixels, normalised: bool) -> np.ndarray | None:
-    """Labels (n) of all pixels by a fit to the sample in the other representation.
+def other_labels(estimator, rule: Rule, source: CleanPixels) -> np.ndarray | None:
+    """Labels (n) of all pixels by a fit to the sample, treated in the best way that gives other groups.
 
     None if there are no groups in it, or if the fit fails.
     """
-    if rule.ratios[0 if normalised else 1] < THRESHOLDS.beyond_chance:
+    if (way := rule.second) is None:
         return None
-    other = np.asarray if normalised else divided
-    fitted = _fitted(estimator, other(rule.sample(source)))
+    sample = rule.sample(source)
+    dark = float(np.median(norms_of(sample)))
+    fitted = _fitted(estimator, divided(sample, way, dark))
     if fitted is None:
         return None
     parts = (_filled(source.reflectance(part).astype(float)) for part in source.chunks())
-    return np.concatenate([fitted.predict(other(values)) for values in parts])
+    return np.concatenate([fitted.predict(divided(values, way, dark)) for values in parts])
 
 
 def _fitted(estimator, values: np.ndarray):
@@ -191,16 +173,16 @@ def _fitted(estimator, values: np.ndarray):
             return None
 
 
-def chosen(rule: Rule, normalised: bool, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
+def chosen(rule: Rule, normalised: bool | str, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
     """The record of the choice, with the alternative map (labels n of the pixels in `mask`) if it differs much."""
     if others is None:
-        return Normalisation(normalised, *rule.ratios, information=rule.information)
+        return Normalisation(normalised, rule.gains)
     agreement = float(adjusted_rand_score(labels, others))
     if agreement >= THRESHOLDS.maps_differ:
-        return Normalisation(normalised, *rule.ratios, agreement, information=rule.information)
+        return Normalisation(normalised, rule.gains, agreement)
     other = np.full(mask.shape, -1)
     other[mask] = _numbered_like(labels, others)
-    return Normalisation(normalised, *rule.ratios, agreement, other, rule.information)
+    return Normalisation(normalised, rule.gains, agreement, other)
 
 
 def _numbered_like(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -210,27 +192,3 @@ def _numbered_like(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     shared, found = best_matching(contingency(labels, others, (K, K)))
     numbers[found] = shared
     return numbers[others]
-
-
-def beyond_chance(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> float:
-    """How much more k-means explains of centred rows Z (n x p) than of one Gaussian group with the same covariance.
-
-    The idea is that of SigClust (Liu, Hayes, Nobel & Marron 2008).
-    """
-    if len(Z) > _ROWS:  # before the rotation, which takes time with many bands
-        Z = Z[np.sort(rng.choice(len(Z), _ROWS, replace=False))]
-        Z = Z - Z.mean(axis=0)
-    Z = coordinates(Z)
-    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
-    factor = vectors * np.sqrt(np.maximum(values, 0))
-    draws = [rng.normal(size=Z.shape) @ factor.T for _ in range(_DRAWS)]
-    with one_blas_thread():  # products of this size are slower on several
-        chance = np.mean([_explained(draw - draw.mean(axis=0), n_clusters, rng) for draw in draws])
-        return float(_explained(Z, n_clusters, rng) / max(chance, np.finfo(float).tiny))
-
-
-def _explained(Z: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> float:
-    """The share of the variance of centred rows that k-means explains."""
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    inertia = best_kmeans(Z, n_clusters, _RUNS, seed, max_iter=_ITERATIONS).inertia
-    return float(1 - inertia / max((Z**2).sum(), np.finfo(float).tiny))

@@ -20,7 +20,7 @@ from ..persistence import KINDS
 from ..policy.thresholds import THRESHOLDS
 from ..rows.base import one_thread_each
 from ..tables.checking import check_number
-from .clean_pixels import divide_by_norms
+from .clean_pixels import SOFT, divide_by_norms
 from .cleaning_report import CleaningReport
 from .colours import check_rgb
 from .cube import Cube
@@ -42,7 +42,8 @@ class SceneModel:
 
     model, the estimator fitted to n x p rows · bands (p), their numbers (from 0) of the `n_bands` of that scene ·
     mean_spectra (K x p) · class_names (K) · wavelengths (p) in `units`, or None · limits (2 x p) that values are
-    clipped to, or None · normalised, whether pixels are divided by their norms · standard (2 x p), mean and deviation
+    clipped to, or None · normalised, whether pixels are divided by their norms (True, "soft" or False), softened by
+    `dark` · standard (2 x p), mean and deviation
     of the bands, or None · spatial, the strength of the spatial prior, with this many `neighbours`.
     """
 
@@ -54,7 +55,8 @@ class SceneModel:
     wavelengths: np.ndarray | None = field(default=None, repr=False)
     units: str = ""
     limits: np.ndarray | None = field(default=None, repr=False)
-    normalised: bool = False
+    normalised: bool | str = False
+    dark: float = 0.0
     standard: np.ndarray | None = field(default=None, repr=False)
     spatial: float = 0.0
     neighbours: int = 4
@@ -152,7 +154,7 @@ class SceneModel:
             rows.limits = low.astype(rows.dtype), high.astype(rows.dtype)
         if self.normalised:
             spectra = self.mean_spectra / np.abs(self.mean_spectra).max()  # squares of its unit may overflow
-            divide_by_norms(rows, self.model.weights_ @ spectra**2)
+            divide_by_norms(rows, self.model.weights_ @ spectra**2, self.dark)
         if self.standard is not None:
             rows.standard = self.standard[0].astype(rows.dtype), self.standard[1].astype(rows.dtype)
         report.normalised, report.standardised = self.normalised, self.standard is not None
@@ -263,9 +265,11 @@ def _check(scene: SceneModel) -> None:
         raise ValueError("limits must be ascending")
     if scene.standard is not None and not (scene.standard[1] > 0).all():
         raise ValueError("deviations must be above 0")
-    if not isinstance(scene.normalised, bool) or scene.neighbours not in NEIGHBOURHOODS:
+    divided = isinstance(scene.normalised, bool) or scene.normalised == SOFT
+    if not divided or scene.neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"normalised is {scene.normalised!r:.50} and neighbours {scene.neighbours!r:.50}")
     check_number("spatial", scene.spatial, least=0)
+    check_number("dark", scene.dark, least=0)
     check_names(scene.class_names, K)
 
 

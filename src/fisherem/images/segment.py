@@ -27,7 +27,7 @@ from ..search.search_parameters import VERDICT
 from ..tables.checking import check_number
 from .checkpoint import Checkpoint, Watching, check_checkpoint, digest
 from .clean import CLIP, Cleaned, clean
-from .clean_pixels import CleanPixels
+from .clean_pixels import SOFT
 from .colours import check_rgb
 from .cube import Cube
 from .faults import as_keep
@@ -97,8 +97,8 @@ def segment(
         are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
         the next. Model None is "AkjB" with a given share, and otherwise "DB", one covariance for all groups inside the
-        axes, with `ridge` 0.1: pixels that mix materials lie between the groups, and covariances of their own follow
-        them there
+        axes, with `ridge` 0.1, or 0.3 where pixels are divided by their norms: pixels that mix materials lie between
+        the groups, and covariances of their own follow them there
     criterion : "auto" is the verdict, or "bic" where several models are given. "bic", "icl", "aic" or "gain"
         fits every number of groups and every model to all pixels; with sparsity "auto" it then follows the path
     spatial : strength of the prior that neighbouring pixels are in the same group: 0 is the paper's method. It is added
@@ -111,8 +111,9 @@ def segment(
         where more than 5% of the pixels have missing values and all pixels fit in memory, else "drop-rows"
     keep : faults that were found, not declared, are left out unless they are named here: "fill", "bands", "columns", or
         True for all (see `clean`)
-    normalise : divide each pixel by its norm; "auto" does so where groups are then more distinct, and keeps the map of
-        the alternative where it differs much (`normalisation`)
+    normalise : divide each pixel by its norm; "soft" divides by the root of the squares of its norm and of the median
+        norm, so that dark pixels stay dark; "auto" takes what gives the more distinct groups of these and False, and
+        keeps the best other map that differs much (`normalisation`)
     n_init : starts; with many pixels, k-means on a sample rarely finds another optimum
     min_size : the fewest pixels of a group, or a share of the pixels below 1. A smaller group is dissolved: its pixels
         go to the most probable other group and the model is fitted again from there, with one group less (`notes`)
@@ -179,11 +180,15 @@ def _segment(
         raise ValueError(f"n_clusters must be a number, several numbers or 'auto'; got {n_clusters!r}")
     if neighbours not in NEIGHBOURHOODS:
         raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
+    given = settings
     model, settings = _model(model, sparsity, criterion, settings)
-    rule = _rule(cleaning, n_clusters, settings["random_state"], cube.shape[1], partial(
+    ridge_is_open = "ridge" in settings and "ridge" not in given
+    rule = _rule(cleaning, n_clusters, settings["random_state"], partial(
         _estimator, method, model=model if isinstance(model, str) else _SEARCHED, sparsity=sparsity, **settings
     ))  # fmt: skip
     cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
+    if ridge_is_open and cleaned.report.normalised is True:
+        settings = settings | {"ridge": THRESHOLDS.divided_ridge}
     least = least_pixels(shaping.min_size, len(cleaned.rows))
     prior = SpatialPrior(cleaned.mask, strength, neighbours) if strength else None
     search = None
@@ -207,7 +212,7 @@ def _segment(
     normalisation = None
     if rule is not None:
         labels, normalised = posteriors.argmax(axis=0), cleaned.report.normalised
-        others = other_labels(found.fitted, rule, cleaned.source, normalised) if len(posteriors) > 1 else None
+        others = other_labels(found.fitted, rule, cleaned.source) if len(posteriors) > 1 else None
         normalisation = chosen(rule, normalised, labels, cleaned.mask, others)
     sure = None
     if shaping.stability is not None:
@@ -266,47 +271,23 @@ def _model(model, sparsity, criterion: str, settings: dict) -> tuple[Any, dict]:
     return _OWN, {"ridge": THRESHOLDS.scene_ridge} | settings
 
 
-def _rule(cleaning: dict, n_clusters, seed, columns: int, estimator: Callable[..., Any]) -> Rule | None:
-    """The rule of normalise="auto"; None for True and False."""
+def _rule(cleaning: dict, n_clusters, seed, estimator: Callable[..., Any]) -> Rule | None:
+    """The rule of normalise="auto"; None where the treatment is given."""
     given = cleaning["normalise"]
-    if isinstance(given, (bool, np.bool_)):
+    if isinstance(given, (bool, np.bool_)) or (isinstance(given, str) and given == SOFT):
         return None
     if not isinstance(given, str) or given != "auto":
-        raise ValueError(f"normalise must be True, False or 'auto'; got {given!r}")
+        raise ValueError(f"normalise must be True, False, 'soft' or 'auto'; got {given!r}")
     seed = int(seed) if isinstance(seed, (int, np.integer)) else 0
-    if isinstance(n_clusters, (int, np.integer)):
-        K = max(2, int(n_clusters))
-        return Rule(K, seed, columns, estimator(n_clusters=K))
-    return _RuleOfSeveral([Rule(K, seed, columns, estimator(n_clusters=K)) for K in _looked_at(n_clusters)])
+    return Rule([estimator(n_clusters=K) for K in _looked_at(n_clusters)], seed)
 
 
 def _looked_at(n_clusters) -> tuple[int, ...]:
-    """Three of the possible numbers of groups: the smallest, the middle and the largest one."""
+    """The number of groups, or three of the possible ones: the smallest, the middle and the largest."""
+    if isinstance(n_clusters, (int, np.integer)):
+        return (max(2, int(n_clusters)),)
     given = _LOOKED_AT if isinstance(n_clusters, str) else sorted({int(K) for K in n_clusters if K > 1}) or (2,)
     return tuple(sorted({given[0], given[len(given) // 2], given[-1]}))
-
-
-class _RuleOfSeveral(Rule):
-    """The rule for several numbers of groups: its ratios, and what neighbours say, are the means of theirs."""
-
-    def __init__(self, rules: Sequence[Rule]):
-        middle = rules[len(rules) // 2]
-        super().__init__(middle.n_clusters, middle.seed, middle.columns, middle.estimator)
-        self.rules = rules
-
-    def _ratio(self, values: np.ndarray) -> float:
-        return float(np.mean([rule._ratio(values) for rule in self.rules]))
-
-    def _information(self, rows: CleanPixels) -> tuple[float, float] | None:
-        found = []
-        for rule in self.rules:
-            rule.index = self.index
-            if (own := Rule._information(rule, rows)) is not None:
-                found.append(own)
-        if not found:
-            return None
-        raw, normalised = np.mean(found, axis=0)
-        return float(raw), float(normalised)
 
 
 def _search(n_clusters, model, method, sparsity, criterion, progress, settings) -> ModelSearch:
@@ -381,7 +362,7 @@ def _scene_model(cube: Cube, cleaned: Cleaned, fitted, spectra: np.ndarray, stre
         fitted, cleaned.bands, cube.shape[2], spectra, check_names(None, len(spectra)),
         wavelengths=None if cube.wavelengths is None else np.asarray(cube.wavelengths, float)[cleaned.bands],
         units="" if cube.wavelengths is None else wavelength_units(cube.units, cube.wavelengths),
-        limits=cleaned.limits, normalised=cleaned.report.normalised,
+        limits=cleaned.limits, normalised=cleaned.report.normalised, dark=cleaned.dark,
         standard=None if standard is None else np.array(standard), spatial=float(strength), neighbours=neighbours,
     )  # fmt: skip
 

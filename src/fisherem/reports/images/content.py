@@ -315,7 +315,7 @@ def _usage(found) -> str:
     options += ["bands=..."] * bool(cleaning.bands_not_asked) + ["mask=..."] * bool(cleaning.masked_by_request)
     options += ["separate_bands=True"] * found.moved
     options += ["min_size=..."] * found.shrunk + ["truth=..."] * (found.comparison is not None)
-    options += [f"normalise={cleaning.normalised}"] + ["standardise=True"] * cleaning.standardised
+    options += [f"normalise={cleaning.normalised!r}"] + ["standardise=True"] * cleaning.standardised
     return "\n".join(
         [
             "from fisherem.images import segment",
