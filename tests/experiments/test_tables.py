@@ -252,7 +252,7 @@ def test_rivals_are_counted():
     ]  # fmt: skip
     text = " ".join(reading.of_table_3(pd.DataFrame(rows)))
     assert "at or above every rival that selects variables on 2 of 3 data sets (iris, usps358)" in text
-    assert "at or above k-means too on 1 (iris)" in text
+    assert "at or above all rivals on 1 (iris)" in text
     assert "whose groups all variables make, on 2 (glass, usps358)" not in text  # glass has no such call to compare
     assert "whose groups all variables make, on 1 (usps358)" in text
 

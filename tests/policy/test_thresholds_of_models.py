@@ -8,8 +8,9 @@ import pytest
 from fisherem import FisherEM
 from fisherem.core.data.joint_regression import JointRegression
 from fisherem.core.data.problem import prepare
+from fisherem.estimators.naming import axis_names
 from fisherem.model.dlm import MODELS
-from fisherem.policy import missing, noise
+from fisherem.policy import missing, noise, variables
 from fisherem.policy.covariates import confounded, decides_anew, distance_moved, is_settled
 from fisherem.policy.criterion import Partition
 from fisherem.policy.decisions import Chosen
@@ -18,8 +19,47 @@ from fisherem.policy.latent_model import model_candidates, roomy_model
 from fisherem.policy.missing import most_factors, prepared_rows
 from fisherem.policy.model import _better
 from fisherem.policy.noise import numbers_of_factors
+from fisherem.policy.powers import Powers
+from fisherem.search.stability import Stability
 
 from .holding import holds, of_sizes
+
+
+@holds("power_spike")
+def test_columns_with_a_frequent_value_are_not_bent():
+    def bent(frequent):
+        values = np.exp(np.random.default_rng(0).normal(size=(200, 1)))
+        values[:frequent] = values.min()
+        return Powers.within(values, np.zeros(200, int), np.ones(200)).bent[0]
+
+    assert bent(39)
+    assert not bent(41)
+
+
+@holds("explains")
+def test_variables_that_explain_a_fifth_of_the_most_are_named():
+    assert variables._named(np.array([0.19, 1.0, 0.21]), np.array([5, 6, 7]), list("abcdefgh")) == "g, h"
+
+
+@holds("names_axis")
+def test_an_axis_is_named_by_variables_with_three_tenths_of_the_largest_contribution():
+    def named(share):
+        model = SimpleNamespace(
+            loadings_=np.array([[1.0], [share]]), weights_=np.ones(2) / 2, group_means_=np.array([[-1.0, -1], [1, 1]])
+        )
+        return axis_names(model, ["a", "b"])
+
+    assert named(0.29) == ["axis 1: a"]
+    assert named(0.31) == ["axis 1: a, b"]
+
+
+@holds("comes_back")
+def test_what_three_quarters_of_the_refits_find_is_stable():
+    found = Stability(
+        np.array([0.74, 0.76]), np.ones(2, bool), ["a", "b"], np.array([1]), np.ones(1), np.ones(1), failures=[]
+    )
+    assert found.stable().tolist() == [False, True]
+    assert found.table()["stable"].tolist() == [True, False]  # the most frequent first
 
 
 @holds("covariate_levels")

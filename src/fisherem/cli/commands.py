@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from pathlib import Path
 
 import click
 
@@ -15,6 +14,7 @@ from .comparing import compare
 from .explaining import explain
 from .fitting import fit, search
 from .images import segment
+from .options import output_option
 from .reproduce import reproduce
 from .subclustering import subcluster
 from .using import predict, report, significance
@@ -40,8 +40,7 @@ def _end_in_order() -> None:
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-              help="Folder for the picture and the report.")  # fmt: skip
+@output_option("Folder for the picture and the report.")
 @friendly
 def demo(output):
     """Cluster the built-in wines: prints the variables, writes a picture and the report."""

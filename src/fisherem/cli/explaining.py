@@ -11,7 +11,7 @@ from .choices import TableCommand
 from .common import InputError, friendly, quiet_warnings
 from .data import open_data
 from .folders import check_results, record_run
-from .options import force_option, json_option, memory_option, quiet_option, table_options
+from .options import memory_option, result_options, table_options
 
 __all__ = ["explain"]
 
@@ -22,11 +22,7 @@ _MOST = 12
 @click.command(cls=TableCommand)
 @table_options
 @memory_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-              help="Folder for the tables, model.skops and report.html.")  # fmt: skip
-@force_option
-@json_option
-@quiet_option
+@result_options("Folder for the tables, model.skops and report.html.")
 @friendly
 def explain(source, memory, output, force, as_json, quiet):
     """Say which variables make the groups in --label-column of the table DATA, whatever made them.

@@ -11,7 +11,7 @@ import click
 from .choices import SHARE, Model, Parsed, Registered, or_auto, whole
 from .common import CLUSTER_RANGE, cluster_range, friendly, quiet_warnings
 from .folders import check_inputs
-from .options import SEED, json_option, quiet_option
+from .options import SEED, json_option, output_option, quiet_option
 from .results import verdict_record
 
 __all__ = ["segment"]
@@ -131,7 +131,7 @@ def _shape(text: str) -> tuple[int, int]:
               help="Memory budget: cleaned pixels that take more than a quarter of it are read from the file in every "
               "pass. What is kept of each pixel and group, such as posteriors, is not counted.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
+@output_option("Folder for the results.")
 @json_option
 @quiet_option
 @friendly

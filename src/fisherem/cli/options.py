@@ -11,8 +11,8 @@ import click
 from .choices import Parsed, Registered, names_list, or_auto, whole
 
 __all__ = [
-    "DENSE", "SEED", "Source", "fit_options", "force_option", "group_names_option", "json_option", "memory_option",
-    "noise_option", "quiet_option", "scale_option", "table_options", "transformation_option",
+    "DENSE", "SEED", "Source", "fit_options", "group_names_option", "json_option", "memory_option", "noise_option",
+    "output_option", "quiet_option", "result_options", "scale_option", "table_options", "transformation_option",
 ]  # fmt: skip
 
 # The seeds that NumPy takes.
@@ -21,7 +21,6 @@ SEED = click.IntRange(0, 2**32 - 1)
 DENSE = "dense"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-force_option = click.option("--force", is_flag=True, help="Replace the results of another run in the folder.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 scale_option = click.option(
     "--scale/--no-scale", default=None,
@@ -64,6 +63,18 @@ def _all_of(options):
         return command
 
     return decorate
+
+
+def output_option(what: str, default: str = "out"):
+    """The option --output, a folder or file that is `what`."""
+    folder = click.Path(path_type=Path)
+    return click.option("-o", "--output", type=folder, default=Path(default), show_default=True, help=what)
+
+
+def result_options(what: str):
+    """The options of a command that fills a folder, which is `what`."""
+    force = click.option("--force", is_flag=True, help="Replace the results of another run in the folder.")
+    return _all_of((output_option(what), force, json_option, quiet_option))
 
 
 @dataclass(frozen=True)
@@ -154,9 +165,5 @@ fit_options = _all_of((
     click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the starts."),
     click.option("--jobs", type=int, default=None, help="Cores to use (all by default)."),
     memory_option,
-    click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-                 help="Folder for the results."),
-    force_option,
-    json_option,
-    quiet_option,
+    result_options("Folder for the results."),
 ))  # fmt: skip

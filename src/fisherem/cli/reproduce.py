@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from .choices import Registered
 from .common import friendly
-from .options import SEED, quiet_option
+from .options import SEED, output_option, quiet_option
 
 __all__ = ["reproduce"]
 
@@ -20,8 +18,7 @@ __all__ = ["reproduce"]
               help="Table 3 with the paper's algorithms and search alone, for both readings of the means.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--jobs", type=int, default=None, help="Processes (all cores by default).")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("results"), show_default=True,
-              help="Folder; the same command continues from what is there.")  # fmt: skip
+@output_option("Folder; the same command continues from what is there.", "results")
 @quiet_option
 @friendly
 def reproduce(part, quick, as_published, seed, jobs, output, quiet):

@@ -11,7 +11,7 @@ from .choices import GROUPS, TableCommand, names_at
 from .common import InputError, friendly, quiet_warnings
 from .data import open_for
 from .folders import check_results, record_run
-from .options import SEED, force_option, json_option, memory_option, quiet_option, table_options
+from .options import SEED, memory_option, result_options, table_options
 
 __all__ = ["subcluster"]
 
@@ -28,11 +28,7 @@ _ALL_ROWS = "subgroups.csv"
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the starts.")
 @click.option("--jobs", type=int, default=None, help="Cores to use (all by default).")
 @memory_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-              help="Folder for the results.")  # fmt: skip
-@force_option
-@json_option
-@quiet_option
+@result_options("Folder for the results.")
 @friendly
 def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, force, as_json, quiet):
     """Split one group of a MODEL file, fitted to DATA: variables are chosen anew among its rows.

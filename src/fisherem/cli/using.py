@@ -11,7 +11,7 @@ from .choices import TableCommand
 from .common import InputError, StoppedError, friendly, quiet_warnings
 from .data import open_for
 from .folders import check_file
-from .options import SEED, group_names_option, json_option, memory_option, quiet_option, table_options
+from .options import SEED, group_names_option, json_option, memory_option, output_option, quiet_option, table_options
 from .results import sizes_in_words
 
 __all__ = ["predict", "report", "significance"]
@@ -24,10 +24,8 @@ def _of_a_model(default: str, what: str):
     """The arguments of a command that reads a MODEL file and a table and writes one file."""
 
     def decorate(command):
-        output = click.option("-o", "--output", type=click.Path(path_type=Path), default=Path(default),
-                              show_default=True, help=what)  # fmt: skip
         model = click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
-        return model(table_options(memory_option(output(command))))
+        return model(table_options(memory_option(output_option(what, default)(command))))
 
     return decorate
 

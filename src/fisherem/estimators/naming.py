@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.wording import column_name, group_names_of, shorten
+from ..policy.thresholds import THRESHOLDS
 
 __all__ = ["Named", "axis_names", "names_of_groups", "variable_names"]
 
@@ -28,8 +29,8 @@ def variable_names(model: Any, p: int) -> list[str]:
     return [column_name(j) for j in range(p)] if names is None else [str(name) for name in names]
 
 
-# Variables that name an axis, and the least share of the largest loading that they have.
-_MOST_NAMING, _LEAST_SHARE = 2, 0.3
+# Variables that name an axis.
+_MOST_NAMING = 2
 # Characters of such a name: two of them fit below a picture.
 _CHARACTERS = 24
 
@@ -47,7 +48,8 @@ def axis_names(model: Any, names: Sequence[str] | None = None) -> list[str]:
     found = []
     for j, column in enumerate(sizes.T):
         order = np.argsort(-column, kind="stable")[:_MOST_NAMING]
-        shown = [shorten(str(names[i]), _CHARACTERS) for i in order if column[i] >= _LEAST_SHARE * column[order[0]] > 0]
+        named = [i for i in order if column[i] >= THRESHOLDS.names_axis * column[order[0]] > 0]
+        shown = [shorten(str(names[i]), _CHARACTERS) for i in named]
         found.append(f"axis {j + 1}: {', '.join(shown)}" if shown else f"axis {j + 1}")
     return found
 

@@ -137,28 +137,8 @@ class SparseFisherEM(FisherEM):
         budgets="first",
         alternation="fast",
     ):
-        super().__init__(
-            n_clusters,
-            model=model,
-            discriminant=discriminant,
-            n_axes=n_axes,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            stopping=stopping,
-            ridge=ridge,
-            variance_floor=variance_floor,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            memory=memory,
-            means=means,
-            noise_factors=noise_factors,
-            scale=scale,
-            transformation=transformation,
-            min_size=min_size,
-            categories=categories,
-        )
+        given = locals()
+        super().__init__(**{name: given[name] for name in signature(FisherEM).parameters})
         self.method = method
         self.sparsity = sparsity
         self.start = start

@@ -17,7 +17,7 @@ from ..search.model_search import ModelSearch
 from ..search.scoring import best_matching, contingency
 from .jobs import Job
 from .paper import DATA, SPARSE
-from .plan import DEFAULT, Plan, rivals
+from .plan import DEFAULT, Plan, rivals, selecting
 from .protocols import prepared
 from .table3 import available, default_job, fixed_job, rival_job
 
@@ -162,7 +162,7 @@ def _means(plan: Plan, records: dict[Job, dict]):
 def _selections(plan: Plan, records: dict[Job, dict]):
     def make():
         chosen = {job.arguments[1]: records.get(job, {}).get("importance") for job in jobs(plan)}
-        chosen = {method: v for method, v in chosen.items() if v is not None and method != "k-means"}
+        chosen = {method: v for method, v in chosen.items() if v is not None and method in selecting()}
         if not chosen:
             return None
         display = SelectionDisplay(np.array(list(chosen.values())), list(chosen), [], _PIXELS).plot()

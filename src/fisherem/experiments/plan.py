@@ -8,7 +8,7 @@ from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS, Rival
 from .paper import DATA, SPARSE, TABLE_1, TABLE_2
 
-__all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "Plan", "methods", "rivals"]
+__all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "Plan", "methods", "rivals", "selecting"]
 
 DEFAULT, DENSE = "fisherem default", "fisherem dense"
 # Calls with the number of groups and nothing else. The first one selects variables.
@@ -23,6 +23,11 @@ def rivals() -> dict[str, Rival]:
 def methods() -> list[str]:
     """The rows of a table: the rivals, then the sparse versions, then the calls."""
     return [*rivals(), *SPARSE, *CALLS]
+
+
+def selecting() -> list[str]:
+    """The rows of methods that select variables."""
+    return [*(name for name, rival in rivals().items() if rival.selects), *SPARSE, DEFAULT]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ is as long as one side, or by `shape`; where that leaves a doubt the file is ref
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from .prisma import is_prisma, read_prisma
 from .sources import WAVELENGTH_NAMES, sides
 from .units import UNITS, wavelength_units
 
-__all__ = ["open_hdf5", "read_hdf5"]
+__all__ = ["open_hdf5", "read_hdf5", "the_cube"]
 
 
 def open_hdf5(path: Path) -> Any:
@@ -42,7 +43,7 @@ def read_hdf5(path: Path, *, variable: str | None = None, shape: tuple[int, int]
     if variable is None and is_prisma(file):
         return read_prisma(file, path)
     arrays = _arrays(file)
-    dataset = file[_chosen(arrays, variable, path.name)]
+    dataset = file[the_cube(arrays, variable, path.name, lambda item: " x ".join(map(str, item.shape)))]
     known = _wavelengths(arrays, dataset)
     axes = _axes(dataset, known.pop("axis", None), shape, path.name)
     fill = _number(dataset.attrs.get("_FillValue", dataset.attrs.get("Data_Ignore_Value")))
@@ -70,9 +71,13 @@ def _arrays(file) -> dict[str, Any]:
     return found
 
 
-def _chosen(arrays: dict[str, Any], variable: str | None, name: str) -> str:
+def the_cube(arrays: dict[str, Any], variable: str | None, name: str, sides: Callable[[Any], str]) -> str:
+    """The name of the array to read: the one that was asked for, or the only one that could be a cube.
+
+    `sides(array)` says in an error what the array is.
+    """
     cubes = {key: item for key, item in arrays.items() if item.ndim == 3 and min(item.shape) > 1}
-    said = ", ".join(f"{key} {' x '.join(map(str, item.shape))}" for key, item in cubes.items()) or "none"
+    said = ", ".join(f"{key} {sides(item)}" for key, item in cubes.items()) or "none"
     if variable is not None:
         if variable.strip("/") not in cubes:
             raise ValueError(f"{name} has no array {variable!r} of three dimensions; it has: {said}")

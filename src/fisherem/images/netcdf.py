@@ -14,7 +14,7 @@ import numpy as np
 from .._utils.extras import need_extra
 from ..tables.zarr_array import open_store
 from .cube import Cube
-from .hdf5 import open_hdf5
+from .hdf5 import open_hdf5, the_cube
 from .lines import ArrayLines, held_or_lazy
 from .sources import WAVELENGTH_NAMES, cube_of_labelled, sides
 from .units import UNITS
@@ -83,7 +83,7 @@ def _of_groups(xarray, path: Path, groups: list[str], options: dict[str, Any], v
         for name, array in dataset.data_vars.items()
         if array.dtype.kind in "iufb"
     }
-    array = arrays[_chosen(arrays, variable, path.name)]
+    array = arrays[the_cube(arrays, variable, path.name, lambda one: f"({', '.join(map(str, one.dims))})")]
     band = array.dims[sides(array.dims)[2]]
     everything = [*arrays.items(), *((str(n), c) for d in datasets.values() for n, c in d.coords.items())]
     good = None
@@ -106,16 +106,3 @@ def _of_groups(xarray, path: Path, groups: list[str], options: dict[str, Any], v
             f"{path.name} is in the geometry of the sensor, without evenly spaced coordinates, so the maps have none",
         )
     return replace(cube, **said)
-
-
-def _chosen(arrays: dict[str, Any], variable: str | None, name: str) -> str:
-    """The name of the array to read: the one that was asked for, or the only one with rows, columns and bands."""
-    cubes = {key: array for key, array in arrays.items() if array.ndim == 3 and min(array.shape) > 1}
-    said = ", ".join(f"{key} ({', '.join(map(str, array.dims))})" for key, array in cubes.items()) or "none"
-    if variable is not None:
-        if variable.strip("/") not in cubes:
-            raise ValueError(f"{name} has no array {variable!r} of three dimensions; it has: {said}")
-        return variable.strip("/")
-    if len(cubes) != 1:
-        raise ValueError(f"{name} must hold one array that could be the cube; choose one by variable= among: {said}")
-    return next(iter(cubes))

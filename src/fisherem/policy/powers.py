@@ -18,15 +18,13 @@ import numpy as np
 from ..core.data.kernels import Mergeable
 from ..core.data.problem import Problem
 from ..rows.blocks import Block, BlockState, kernel
+from .thresholds import THRESHOLDS
 
-__all__ = ["Powers", "exponent_likelihoods", "on_one_scale", "spiked", "total_log_slope", "yeo_johnson"]
+__all__ = ["Powers", "exponent_likelihoods", "on_one_scale", "total_log_slope", "yeo_johnson"]
 
 # Exponents that are tried: 1 changes nothing, 0 is the logarithm on the right. Steps of a quarter change a likelihood
 # of hundreds of rows by less than a nat.
 _EXPONENTS = np.linspace(0, 2, 9)
-# A column in which this share of the rows has one value (saturated pixels, counts of zero) is left as it is: bending
-# drives the other values away from the spike, and any likelihood rises.
-_SPIKE = 0.2
 # Bent values beyond this are as good as infinite, and their squares still fit.
 _FARTHEST = 1e140
 _TINY = np.finfo(float).tiny
@@ -47,13 +45,13 @@ def _sizes(bent: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return np.where(power == 0, np.abs(bent), np.log1p(safe * np.abs(bent)) / safe)
 
 
-def spiked(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """bool p: columns in which one value is frequent."""
+def _spiked(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """bool p: columns in which one value has more than `THRESHOLDS.power_spike` of the weight."""
     shares = np.empty(values.shape[1])
     for j, column in enumerate(values.T):
         _, index = np.unique(column, return_inverse=True)
         shares[j] = np.bincount(index, weights).max() / weights.sum()
-    return shares > _SPIKE
+    return shares > THRESHOLDS.power_spike
 
 
 def on_one_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,7 +85,7 @@ def exponent_likelihoods(
         floor = np.maximum(1e-9 * total, _TINY)
         one[i] = -n / 2 * np.log(np.maximum(total, _TINY) / n) + (exponent - 1) * jacobian
         groups[i] = -n / 2 * np.log(np.maximum(within, floor) / n) + (exponent - 1) * jacobian
-    straight = np.ix_(exponents != 1.0, spiked(scaled, weights))
+    straight = np.ix_(exponents != 1.0, _spiked(scaled, weights))
     groups[straight] = one[straight] = -np.inf
     return groups, one
 

@@ -97,6 +97,9 @@ class Thresholds:
     # variance of such a column within a group for a small noise (ARI: a table of 690 x 14 0.22 for 0.42, zoo 0.66 for
     # 0.74; digits, whose 17 values are none, 0.72 for 0.66).
     category: float = 0.02
+    # transformation="power" leaves a column as it is if one value has more than this share of the rows: bending drives
+    # the other values away from the spike, and any likelihood rises.
+    power_spike: float = 0.2
     # The judge has no opinion where it can see less than this share of the columns: it took 35 outlying rows on one of
     # 14 columns for a group (0.02). Between 0.36 and 0.49 nothing changes on the tables that were looked at.
     seen: float = 0.5
@@ -206,6 +209,14 @@ class Thresholds:
     # above a common 5% point have a dispersion (chi-squared test) with a p-value below this. At 0.01, one table in a
     # hundred whose variables are alike is not pooled, which costs resolution and no validity.
     alike: float = 0.01
+
+    # Of the selected variables that explain a redundant one, those are named that contribute this share of the largest
+    # contribution; of those that make an axis, the ones with this share of the largest. Round values.
+    explains: float = 0.2
+    names_axis: float = 0.3
+    # A variable, or the group of a row, is stable from this share of the refits: the threshold of Meinshausen and
+    # Buehlmann (2010) must lie above one half, and they find little difference between 0.6 and 0.9.
+    comes_back: float = 0.75
 
     # -- rows ------------------------------------------------------------------------------------------------------
 

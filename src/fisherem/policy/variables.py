@@ -37,9 +37,8 @@ __all__ = ["NO_EVIDENCE", "ROLES", "Selection", "enough", "roles_table", "variab
 
 NO_EVIDENCE = "no evidence"
 ROLES = ("selected", "redundant", "additional", NO_EVIDENCE)
-# Of the selected variables that explain a redundant one, at most this many are named, and those only that contribute
-# at least this share of the largest contribution.
-_MOST_NAMED, _LEAST_SHARE = 3, 0.2
+# Of the selected variables that explain a redundant one, at most this many are named.
+_MOST_NAMED = 3
 _TINY = 1e-9
 
 
@@ -237,4 +236,4 @@ def _sizes(partition: Partition, coefficients: np.ndarray, support: np.ndarray) 
 def _named(size: np.ndarray, chosen: np.ndarray, names: list[str]) -> str:
     """The selected variables that contribute most to a regression on S, by the size of their standardised terms."""
     order = np.argsort(-size, kind="stable")[:_MOST_NAMED]
-    return ", ".join(names[chosen[i]] for i in order if size[i] >= _LEAST_SHARE * size[order[0]] > 0)
+    return ", ".join(names[chosen[i]] for i in order if size[i] >= THRESHOLDS.explains * size[order[0]] > 0)

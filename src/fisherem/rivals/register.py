@@ -31,6 +31,7 @@ class Rival:
     cls: type | None = None  # the class that model files may hold; None for classes that skops trusts
     paper_name: str | None = None  # its name in the paper's tables, if it is there
     reproduced: bool = True  # whether `fisherem reproduce` runs it beside the paper's methods
+    selects: bool = True  # whether it selects variables
 
 
 def _factor_mixture(structure: str) -> Callable[[int, Any], Any]:
@@ -41,9 +42,14 @@ def _factor_mixture(structure: str) -> Callable[[int, Any], Any]:
 RIVALS: Register[Rival] = Register("rival")
 for _rival in (
     # Ten starts for k-means and the mixture, as for FisherEM.
-    Rival("k-means", lambda K, seed: KMeans(K, n_init=10, random_state=seed), paper_name="k-means"),
+    Rival("k-means", lambda K, seed: KMeans(K, n_init=10, random_state=seed), paper_name="k-means", selects=False),
     # Not reproduced: the paper does not run it, and with full covariances it has no fit where n is less than p.
-    Rival("GaussianMixture", lambda K, seed: GaussianMixture(K, n_init=10, random_state=seed), reproduced=False),
+    Rival(
+        "GaussianMixture",
+        lambda K, seed: GaussianMixture(K, n_init=10, random_state=seed),
+        reproduced=False,
+        selects=False,
+    ),
     Rival("SparseKMeans", lambda K, seed: SparseKMeans(K, random_state=seed), SparseKMeans, "sparse k-means"),
     Rival("Clustvarsel", lambda K, seed: Clustvarsel(K, random_state=seed), Clustvarsel, "Clustvarsel"),
     # The stepwise ranking starts from all variables: on the 256 pixels of usps358 one step takes more than 90 s.
@@ -54,8 +60,11 @@ for _rival in (
         "Selvarclust",
     ),
     # The other models of the paper's Table 1, and the Bayesian one: `fisherem reproduce models` runs them.
-    Rival("BayesianFisherEM", lambda K, seed: BayesianFisherEM(K, random_state=seed), reproduced=False),
-    *(Rival(name, _factor_mixture(name), reproduced=False) for name in ("MFA", "PPCA", "CUU", "MCFA", "MCUFSA")),
+    Rival("BayesianFisherEM", lambda K, seed: BayesianFisherEM(K, random_state=seed), reproduced=False, selects=False),
+    *(
+        Rival(name, _factor_mixture(name), reproduced=False, selects=False)
+        for name in ("MFA", "PPCA", "CUU", "MCFA", "MCUFSA")
+    ),
 ):
     RIVALS.add(_rival.name, _rival)
 RIVALS.seal()

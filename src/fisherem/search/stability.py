@@ -20,6 +20,7 @@ from .._utils.progress import progress_bar
 from .._utils.wording import column_name
 from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.pipelines import last_step, names_of, on_its_rows
+from ..policy.thresholds import THRESHOLDS
 from ..rows.base import n_threads, one_thread_each
 from ..tables.checking import MOST_REPEATS, check_flag, check_number
 from ..tables.encoding import Encoded
@@ -29,9 +30,7 @@ from .scoring import best_matching, contingency
 
 __all__ = ["COMES_BACK", "Stability", "stability"]
 
-# A variable or the group of a row counts as stable from this share of the refits: the threshold of Meinshausen and
-# Buehlmann must lie above one half, and they find little difference between 0.6 and 0.9.
-COMES_BACK = 0.75
+COMES_BACK = THRESHOLDS.comes_back
 # Agreement between refits is measured on at most this many rows, and on at most this many pairs of refits.
 _ROWS = 2000
 _PAIRS = 500

@@ -212,10 +212,10 @@ def check_clusters(n_clusters, X, weights) -> None:
     raise ValueError(f"X has only {found}, fewer than n_clusters={n_clusters}: lower n_clusters")
 
 
-def _growing(n: int, first: int = 64, most: int = 2**14):
-    """Ranges over n rows, short ones first: usually the first few rows suffice."""
-    start = 0
+def _growing(n: int):
+    """Ranges over n rows, from 64 to 16,384 of them: usually the first few rows suffice."""
+    start, size = 0, 64
     while start < n:
-        stop = min(n, start + first)
+        stop = min(n, start + size)
         yield start, stop
-        start, first = stop, min(2 * first, most)
+        start, size = stop, min(2 * size, 2**14)

@@ -46,10 +46,10 @@ def largest(values: Values) -> int | None:
     return max(sorted(known), key=lambda K: known[K], default=None)
 
 
-def largest_above(values: Values, least: float, otherwise: int = 1) -> int | None:
-    """The largest number of groups whose value is at least `least`, else `otherwise`; None without values."""
+def largest_above(values: Values, least: float) -> int | None:
+    """The largest number of groups whose value is at least `least`, else 1; None without values."""
     known = {K: v for K, v in values.items() if np.isfinite(v)}
-    return max((K for K, v in known.items() if v >= least), default=otherwise) if known else None
+    return max((K for K, v in known.items() if v >= least), default=1) if known else None
 
 
 def _of_fits(name: str) -> Callable[[Evidence], Values]:
