@@ -104,10 +104,15 @@ def test_groups_keep_their_names_and_labels(simulated):
     assert found.placed_elsewhere.sum() > 5
     assert set(found.predict(X)) == {"up", "down", "middle"}
     assert (found.predict(X) == words)[20:].mean() == pytest.approx(found.agreement)
-    assert repr(found).startswith(f"Explanation(down, middle, up: {found.support.sum()} of 25 variables, C(K, S) = ")
+    assert repr(found).startswith(
+        f"Explanation(down, middle, up: {found.support.sum()} of 25 variables, gain {found.value:.1f})"
+    )
     assert len(repr(found)) < 120
     said = str(found.summary())
     assert "down with" in said
+    assert f"gain       {found.value:.1f} nats over one group" in said
+    assert found.model.gain_ == found.value  # every row wholly in its group, unlike the gain of groups that overlap
+    assert found.value < found.model.criterion("gain", X)
     assert f"would place {found.placed_elsewhere.sum()} of 280 rows" in said
     assert "20 rows without a group left out" in said
     markers = found.markers(X)

@@ -371,6 +371,7 @@ def test_the_dot_plot_shows_the_table(fitted):
     dots = ax.collections[0]
     np.testing.assert_allclose(dots.get_sizes(), 130 * display.share.ravel())
     np.testing.assert_allclose(dots.get_array(), display.effect.ravel())
+    assert (np.abs(display.effect) > dots.norm.vmax).mean() <= 0.1  # the colours do not end early
     none = table.assign(effect=0.0)
     with pytest.raises(ValueError, match="no variable differs"):
         plots.MarkersDisplay.from_markers(none)

@@ -103,7 +103,7 @@ def test_facts_and_criteria(three, wines):
     assert facts["Iterations"] == str(three.n_iter_)
     assert facts["Converged"].startswith("yes" if three.converged_ else "no")
     assert f"fisherem {fisherem.__version__}" in facts["Versions"]
-    shown = {name: float(value.replace(",", "").replace("−", "-")) for name, value, _ in content.criteria}
+    shown = {name: float(value.replace(",", "").replace("−", "-")) for name, value, *_ in content.criteria}
     assert shown["BIC"] == pytest.approx(three.bic_, abs=0.06)
     assert shown["AIC"] == pytest.approx(three.aic_, abs=0.06)
     assert content.notes == ["columns were standardised"]

@@ -66,7 +66,7 @@ def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
     by_role = {role: list(frame["variable"]) for role, frame in found.roles.groupby("role")}
     if as_json:
         result = {
-            "n_clusters": len(found.classes), "groups": found.classes, "value": found.value,
+            "n_clusters": len(found.classes), "groups": found.classes, "gain": found.value,
             "agreement": found.agreement, "placed_elsewhere": int(found.placed_elsewhere.sum()),
             "roles": by_role, "folder": str(output),
         }  # fmt: skip
@@ -77,5 +77,6 @@ def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
             click.echo(f"{len(variables)} {role}: {listed(variables, _MOST, quoted=False)}")
         moved, n = int(found.placed_elsewhere.sum()), int((found.labels >= 0).sum())
         elsewhere = f"{moved:,} of {n:,} rows ({moved / n:.1%})"
-        click.echo(f"the selected variables would place {elsewhere} in another group; C(K, S) = {found.value:.1f}")
+        click.echo(f"the selected variables would place {elsewhere} in another group")
+        click.echo(f"gain over one group: {found.value:.1f} nats, with every row wholly in its given group")
         click.echo(f"report: {output / 'report.html'}")

@@ -22,7 +22,7 @@ def image_report(found, path, *, title=None) -> Path:
 def render_image(content: ImageContent) -> str:
     """The page as HTML text."""
     light, dark = group_colours(content.K)
-    script, digest = scripts(("page.js", "saving.js"))
+    script, digest = scripts(("page.js", "legends.js", "saving.js"))
     return template("image.html").render(
         c=content,
         css=asset("page.css") + asset("image.css"),

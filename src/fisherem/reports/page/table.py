@@ -26,7 +26,17 @@ from .table_content import Content, build, with_categories
 __all__ = ["page_of", "render", "report"]
 
 # In execution order: each script may use definitions of the previous ones.
-_SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "why.js", "saving.js")
+_SCRIPTS = (
+    "page.js",
+    "geometry.js",
+    "marking.js",
+    "scatter.js",
+    "heat.js",
+    "rows.js",
+    "why.js",
+    "legends.js",
+    "saving.js",
+)
 
 
 def report(
