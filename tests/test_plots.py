@@ -222,6 +222,9 @@ def test_ten_groups_have_ten_colours_and_markers():
     assert min(np.linalg.norm(lab(a) - lab(b)) for (a, _), (b, _) in combinations(drawn, 2)) > 25
     many = [group_style(k) for k in range(100)]
     assert len(set(many)) == 100
+    display.ax_.figure.canvas.draw()
+    beside = display.ax_.get_legend().get_window_extent()  # a legend of many groups hides no rows and is not cut off
+    assert display.ax_.get_window_extent().x1 <= beside.x0 < beside.x1 <= display.ax_.figure.bbox.x1
     plt.close("all")
 
 

@@ -18,6 +18,8 @@ _AREA = 130
 _LIMITS, _BEYOND = (2.5, 5.0, 10.0, 20.0), 0.1
 # Smaller effects are not drawn: Cohen (1988) calls 0.5 a medium one.
 _LEAST_EFFECT = 0.5
+# Characters that all horizontal names of groups have room for; lines up to which the colour bar is as high as the plot.
+_ROOM, _FEW = 36, 10
 # The shares in the legend of sizes.
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 _DIVERGING = "RdBu_r"
@@ -77,14 +79,14 @@ class MarkersDisplay(Display):
         """Draw on `ax`, or on a new figure; `palette` is the name of a diverging matplotlib colormap."""
         v, K = self.effect.shape
         longest = max(map(len, self.names))
-        ax = new_axes(ax, (max(6.0, 2.6 + 0.08 * longest + 0.45 * K), 2.2 + 0.26 * v))
+        ax = new_axes(ax, (max(6.0, 2.6 + 0.08 * longest + 0.45 * K), 2.4 + 0.26 * v))
         y, x = np.indices((v, K))
         there, limit = np.isfinite(self.share), effect_limit(self.effect)
         dots = ax.scatter(
             x[there], y[there], s=_AREA * self.share[there], c=self.effect[there], cmap=palette or _DIVERGING,
             vmin=-limit, vmax=limit, edgecolors="0.6", linewidths=0.5,
         )  # fmt: skip
-        ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) * K > 6 * K else 0)
+        ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) > _ROOM / K else 0)
         ax.xaxis.tick_top()
         ax.set_yticks(range(v), self.names)
         ax.set_xlim(-0.6, K - 0.4)
@@ -92,7 +94,7 @@ class MarkersDisplay(Display):
         for side in ax.spines.values():
             side.set_visible(False)
         ax.tick_params(length=0)
-        ax.figure.colorbar(dots, ax=ax, label="effect (standard deviations)", extend="both", shrink=0.7, pad=0.02)
+        ax.figure.colorbar(dots, ax=ax, label="effect (sd)", extend="both", shrink=0.7 if v > _FEW else 1.0, pad=0.02)
         handles = [ax.scatter([], [], s=_AREA * s, color="0.7", edgecolors="0.6", label=f"{s:.0%}") for s in _SHARES]
         ax.legend(
             handles=handles, title="rows beyond the others' mean", loc="upper left", bbox_to_anchor=(0, -0.02), ncols=4,
