@@ -165,6 +165,7 @@ def test_the_plot_has_the_rows_where_they_were_given(simulated):
 
 def test_the_command_line_and_the_page(tmp_path):
     X, y = datasets.load("wine", as_frame=True)
+    X.iloc[100] *= 3  # outside all groups
     path = tmp_path / "wine.csv"
     X.assign(cultivar=np.array(["Barolo", "Grignolino", "Barbera"])[y]).to_csv(path, index=False)
     out = tmp_path / "out"
@@ -184,6 +185,9 @@ def test_the_command_line_and_the_page(tmp_path):
     assert list(labels["group"]) == list(np.array(["Barolo", "Grignolino", "Barbera"])[y])
     moved = (labels["group"] != labels["placed"]).sum()
     assert f"would place {moved} of 178 rows" in result.output
+    far = int((labels["tail_probability"] < 0.001).sum())
+    assert far > 0
+    assert f"{far} of 178 rows lie outside all groups" in result.output
     inside = markers.set_index(["group", "variable"]).loc[("Barolo", "proline"), "mean_inside"]
     assert inside == pytest.approx(X.loc[y == 0, "proline"].mean())
     assert variables.set_index("name").loc["proline", "mean Barolo"] == pytest.approx(inside)
@@ -191,7 +195,11 @@ def test_the_command_line_and_the_page(tmp_path):
     assert again.exit_code == 0, again.output
     assert list(pd.read_csv(tmp_path / "l.csv")["group"]) == list(labels["placed"])
     as_json = CliRunner().invoke(main, ["explain", str(path), "--label-column", "cultivar", "-o", str(out), "--json"])
-    assert json.loads(as_json.output)["roles"]["selected"] == selected
+    told = json.loads(as_json.output)
+    assert told["roles"]["selected"] == selected
+    assert told["outside"] == far
+    assert f"gain over one group: {told['gain']:.1f} nats" in result.output
+    assert f"{told['gain']:.1f}".replace("-", "\u2212") in page  # the same number on the page
     without = CliRunner().invoke(main, ["explain", str(path), "-o", str(out)])
     assert without.exit_code == 2
     assert "--label-column" in without.output
