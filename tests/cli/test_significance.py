@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from fisherem import load, save, significance
 from fisherem.cli import main
+from fisherem.estimators.pipelines import last_step
 from fisherem.search import one_group_fits
 
 
@@ -60,7 +61,9 @@ def test_pairs_are_called_by_the_names_of_their_groups(fitted):
     first, second, _ = run("significance", model, table, *arguments).strip().splitlines()
     assert first == "q < 0.05 for 2 of 5 differences"
     assert second.startswith("group 1 and group 2: =a ")
-    save(load(model).name_groups(["low", "high"]), "named.skops")
+    named = load(model)
+    last_step(named)[1].name_groups(["low", "high"])
+    save(named, "named.skops")
     _, second, _ = run("significance", "named.skops", table, *arguments).strip().splitlines()
     assert second.startswith("low and high: =a ")
 
