@@ -43,7 +43,6 @@ def page_data(content: Content) -> dict:
         ],
         "axisNames": content.axis_names,
         "names": _names(content),
-        "caveat": caveat(content),
         "tables": tables(content),
     }
     if content.heat is not None:

@@ -18,7 +18,7 @@ from ..text import embedded
 from ..words.facts import GIVEN_GROUPS
 from ..words.group_words import LEAST_EFFECT
 from .conclusion import conclude
-from .data import page_data
+from .data import caveat, page_data
 from .document import asset, scripts, template, write_page
 from .factor_page import as_given_groups, is_factor_mixture
 from .table_content import Content, build, with_categories
@@ -153,6 +153,7 @@ def render(content: Content) -> str:
         data=embedded(page_data(content)) if content.d else "",
         figures=figures,
         definitions=svg.definitions(),
+        caveat=caveat(content),
         limits={
             "doubts": rows.MAX_DOUBTS,
             "axes": rows.MAX_AXES,

@@ -38,8 +38,7 @@
   // The colours of a patch: one, or those of a gradient.
   function colours(patch) {
     const style = getComputedStyle(patch);
-    const filled = style.backgroundColor !== "rgba(0, 0, 0, 0)";
-    return style.backgroundImage.match(/rgba?\([^)]*\)/g) || [filled ? style.backgroundColor : style.borderTopColor];
+    return style.backgroundImage.match(/rgba?\([^)]*\)/g) || [style.backgroundColor];
   }
 
   // Draws the legends and the caveat below a picture that takes `view` (x, y, width, height), into `copy`; `styled` copies
@@ -58,6 +57,10 @@
         const node = copy.appendChild(styled(part.drawing));
         const box = { x, y: middle - part.wide / 2, width: part.wide, height: part.wide };
         for (const name in box) node.setAttribute(name, box[name]);
+      } else if (part.patch && getComputedStyle(part.patch).borderTopWidth !== "0px") {
+        const style = getComputedStyle(part.patch), round = style.borderTopLeftRadius === "50%";
+        const place = { x, y: middle - (round ? BOX / 2 : 0), width: BOX, height: round ? BOX : 0, rx: round ? BOX / 2 : 0 };
+        Page.svg("rect", { ...place, fill: "none", stroke: style.borderTopColor, "stroke-width": style.borderTopWidth }, copy);
       } else if (part.patch) {
         const shades = colours(part.patch), step = part.wide / shades.length;
         shades.forEach((fill, i) => {
@@ -81,8 +84,9 @@
       });
       feed();
     });
-    if (Page.data && Page.data.caveat) {
-      Page.data.caveat.split(" ").forEach((words) => {
+    const caveat = Page.byId("main").dataset.caveat;
+    if (caveat) {
+      caveat.split(" ").forEach((words) => {
         const part = { words, soft: true };
         if (x + width(part) > right) feed();
         draw(part);
