@@ -21,7 +21,7 @@ _USES = (
     "why = model.contributions(X_new).frame()  # each variable's part in the log-odds against the next group",
     "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
     "chosen = model.support_  # True for the selected variables",
-    "inside = model.subcluster(X, 1)  # group 1 split by variables of its own",
+    "inside = model.subcluster(X, 1)  # the first group, split by variables of its own",
     "",
     'fisherem.save(model, "model.skops")',
     'model = fisherem.load("model.skops")',
