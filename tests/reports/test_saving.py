@@ -108,6 +108,21 @@ def test_the_legends_of_a_picture_are_saved_with_it(browser, wines, three, downl
     assert len({e.get("fill") for e in ramp}) > 20
 
 
+def test_box_plots_are_saved_together(browser, pages, downloads, three, wines):
+    X, _ = wines
+    visit(browser, pages["three"])
+    _, content = saved(browser, downloads, "[data-picture='distributions']", "SVG")
+    root = ET.fromstring(content)
+    drawings = [e for e in root if e.tag == f"{SVG}svg" and float(e.get("width")) > 100]
+    names = [e.text for e in root if e.tag == f"{SVG}text" and e.text in set(X.columns)]
+    assert len(drawings) == len(names) == int(three.support_.sum())
+    places = {(e.get("x"), e.get("y")) for e in drawings}
+    assert len(places) == len(drawings)
+    said = " ".join(e.text or "" for e in root.iter(f"{SVG}text"))
+    assert "group 3 (" in said
+    assert "not checked on other rows" in said
+
+
 def test_the_values_of_pictures_are_saved_as_csv(browser, pages, downloads, three, wines):
     X, _ = wines
     visit(browser, pages["three"])

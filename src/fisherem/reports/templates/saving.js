@@ -59,9 +59,26 @@
     return copy;
   }
 
-  // A copy that stands alone: with the outlines that it refers to inside, and the legends below.
+  // A grid of small figures as one drawing, each at its place with its caption above.
+  function together(grid) {
+    const frame = grid.getBoundingClientRect();
+    const copy = Page.svg("svg", { viewBox: `0 0 ${frame.width} ${frame.height}` });
+    grid.querySelectorAll("figure").forEach((figure) => {
+      const drawing = figure.querySelector("svg"), box = drawing.getBoundingClientRect();
+      const caption = figure.querySelector("figcaption"), words = caption.getBoundingClientRect();
+      const style = getComputedStyle(caption), node = copy.appendChild(styled(drawing));
+      const place = { x: box.x - frame.x, y: box.y - frame.y, width: box.width, height: box.height };
+      for (const name in place) node.setAttribute(name, place[name]);
+      const text = Page.svg("text", { x: words.x - frame.x, y: words.bottom - frame.y - 5 }, copy, caption.textContent);
+      text.setAttribute("style", `font-family:${style.fontFamily};font-size:${style.fontSize};font-weight:${style.fontWeight};fill:${style.color}`);
+    });
+    return copy;
+  }
+
+  // A picture that stands alone: with the outlines that it refers to inside, and the legends below.
   function alone(svg, figure) {
-    const copy = styled(svg), rect = svg.getBoundingClientRect();
+    const whole = figure.matches(".boxes"), copy = whole ? together(figure) : styled(svg);
+    const rect = (whole ? figure : svg).getBoundingClientRect();
     const box = { width: rect.width, height: rect.height };
     const view = copy.getAttribute("viewBox").split(" ").map(Number);
     const extra = Page.legendsBelow(figure, copy, view, styled);
@@ -74,7 +91,7 @@
       defs.appendChild(outline);
     });
     const paper = Page.svg("rect", { x: view[0], y: view[1], width: view[2], height: view[3] + extra });
-    paper.setAttribute("fill", getComputedStyle(svg.closest("figure, section, body")).getPropertyValue("--panel"));
+    paper.setAttribute("fill", getComputedStyle(figure).getPropertyValue("--panel"));
     copy.prepend(defs, paper);
     copy.setAttribute("viewBox", `${view[0]} ${view[1]} ${view[2]} ${view[3] + extra}`);
     box.height *= 1 + extra / view[3];
@@ -126,7 +143,6 @@
   });
   // pictures without a table beside them: the values that they show
   const valuesButton = (bar, name) => csvButton(bar, name, () => Page.data.tables[name] || Page.pointsAsText(), `Save the values of ${name} as CSV`);
-  document.querySelectorAll("[data-values]:not([data-picture])").forEach((holder) => valuesButton(toolbar(holder), holder.dataset.values));
   document.querySelectorAll("[data-picture]").forEach((figure) => {
     const name = figure.dataset.picture, map = figure.querySelector("img");
     const bar = toolbar(figure.closest(".maps > *") ? figure.lastElementChild : figure); // maps stand side by side
