@@ -104,10 +104,15 @@ def test_groups_keep_their_names_and_labels(simulated):
     assert found.placed_elsewhere.sum() > 5
     assert set(found.predict(X)) == {"up", "down", "middle"}
     assert (found.predict(X) == words)[20:].mean() == pytest.approx(found.agreement)
-    assert repr(found).startswith(f"Explanation(down, middle, up: {found.support.sum()} of 25 variables, C(K, S) = ")
+    assert repr(found).startswith(
+        f"Explanation(down, middle, up: {found.support.sum()} of 25 variables, gain {found.value:.1f})"
+    )
     assert len(repr(found)) < 120
     said = str(found.summary())
     assert "down with" in said
+    assert f"gain       {found.value:.1f} nats over one group" in said
+    assert found.model.gain_ == found.value  # every row wholly in its group, unlike the gain of groups that overlap
+    assert found.value < found.model.criterion("gain", X)
     assert f"would place {found.placed_elsewhere.sum()} of 280 rows" in said
     assert "20 rows without a group left out" in said
     markers = found.markers(X)
@@ -179,6 +184,7 @@ def test_the_command_line_and_the_page(tmp_path):
     assert list(labels["group"]) == list(np.array(["Barolo", "Grignolino", "Barbera"])[y])
     moved = (labels["group"] != labels["placed"]).sum()
     assert f"would place {moved} of 178 rows" in result.output
+    assert "outside all groups" not in result.output
     inside = markers.set_index(["group", "variable"]).loc[("Barolo", "proline"), "mean_inside"]
     assert inside == pytest.approx(X.loc[y == 0, "proline"].mean())
     assert variables.set_index("name").loc["proline", "mean Barolo"] == pytest.approx(inside)
@@ -186,7 +192,17 @@ def test_the_command_line_and_the_page(tmp_path):
     assert again.exit_code == 0, again.output
     assert list(pd.read_csv(tmp_path / "l.csv")["group"]) == list(labels["placed"])
     as_json = CliRunner().invoke(main, ["explain", str(path), "--label-column", "cultivar", "-o", str(out), "--json"])
-    assert json.loads(as_json.output)["roles"]["selected"] == selected
+    told = json.loads(as_json.output)
+    assert told["roles"]["selected"] == selected
+    assert told["outside"] == 0
+    assert f"gain over one group: {told['gain']:.1f} nats" in result.output
+    assert f"{told['gain']:.1f}".replace("-", "\u2212") in page  # the same number on the page
+    X.iloc[100] *= 3
+    X.assign(cultivar=np.where(X.index == 100, "", np.array(["a", "b", "c"])[y])).to_csv(path, index=False)
+    arguments = ["explain", str(path), "--label-column", "cultivar", "-o", str(out), "--force"]
+    result = CliRunner().invoke(main, arguments)
+    assert "1 of 178 rows lies outside all groups" in result.output
+    assert pd.read_csv(out / "labels.csv")["tail_probability"][100] < 0.001
     without = CliRunner().invoke(main, ["explain", str(path), "-o", str(out)])
     assert without.exit_code == 2
     assert "--label-column" in without.output

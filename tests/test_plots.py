@@ -222,6 +222,9 @@ def test_ten_groups_have_ten_colours_and_markers():
     assert min(np.linalg.norm(lab(a) - lab(b)) for (a, _), (b, _) in combinations(drawn, 2)) > 25
     many = [group_style(k) for k in range(100)]
     assert len(set(many)) == 100
+    display.ax_.figure.canvas.draw()
+    beside = display.ax_.get_legend().get_window_extent()  # a legend of many groups hides no rows and is not cut off
+    assert display.ax_.get_window_extent().x1 <= beside.x0 < beside.x1 <= display.ax_.figure.bbox.x1
     plt.close("all")
 
 
@@ -371,6 +374,7 @@ def test_the_dot_plot_shows_the_table(fitted):
     dots = ax.collections[0]
     np.testing.assert_allclose(dots.get_sizes(), 130 * display.share.ravel())
     np.testing.assert_allclose(dots.get_array(), display.effect.ravel())
+    assert (np.abs(display.effect) > dots.norm.vmax).mean() <= 0.1  # the colours do not end early
     none = table.assign(effect=0.0)
     with pytest.raises(ValueError, match="no variable differs"):
         plots.MarkersDisplay.from_markers(none)

@@ -53,7 +53,8 @@ _NO_FLOOR = 1e-24
 class Explanation:
     """The variables that separate the groups of a partition.
 
-    `value` is C(K, S) in nats: it is positive if the groups fit better than one group ·
+    `value` is the gain over one group in nats, C(K, S): it is positive if the groups fit better than one group. It is
+    the `gain_` of the model, with every row wholly in its given group, while groups that were fitted may overlap ·
     `support` (p) bool, the variables that suffice · `roles` a frame with a row per variable (see
     `SparseFisherEM.roles_`) · `classes` the groups' names, in the order of the model's groups · `labels` (n) the group
     of each row by its place in `classes`, -1 for rows that were left out · `agreement` the share of the rows that the
@@ -73,7 +74,7 @@ class Explanation:
     def __repr__(self) -> str:
         names = listed(self.group_names, _MOST_NAMED, quoted=False)
         made = f"{int(self.support.sum()):,} of {count(len(self.support), 'variable')}"
-        return f"Explanation({names}: {made}, C(K, S) = {self.value:.1f})"
+        return f"Explanation({names}: {made}, gain {self.value:.1f})"
 
     @property
     def group_names(self) -> list[str]:
@@ -158,7 +159,7 @@ class Explanation:
             ("variables", dict(summary_lines(self.model))["variables"]),
             ("others", listed([f"{counts.get(r, 0)} {r}" for r in ROLES[1:] if counts.get(r, 0)], quoted=False)),
             ("elsewhere", f"the selected variables would place {self._elsewhere_words()}"),
-            ("value", f"C(K, S) = {self.value:.1f} nats over one group"),
+            ("gain", f"{self.value:.1f} nats over one group, with every row wholly in its given group"),
         ]
         left_out = [f"{count(int((~kept).sum()), 'row')} without a group left out"] if not kept.all() else []
         title = f"Explanation: {count(len(self.classes), 'given group')} of {count(n, 'row')}, separated by {chosen}"
@@ -272,7 +273,7 @@ def explain(X, labels, sample_weight=None, feature_names=None, categories=None, 
         if beside is not None:
             attach(model, beside, effects, problem, model.scales_)
     agreement = float(np.mean(model.labels_[~left_out] == codes[~left_out]))
-    value = judge(partition, support).value
+    model.gain_ = value = judge(partition, support).value
     model.name_groups(_display_names(values))
     roles = _roles_of(model, partition, support)
     return Explanation(value, model.support_, roles, classes, codes, agreement, model, values)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from fisherem import load, significance
+from fisherem import load, save, significance
 from fisherem.cli import main
+from fisherem.estimators.pipelines import last_step
 from fisherem.search import one_group_fits
 
 
@@ -52,6 +53,19 @@ def test_pairs_json_and_quiet(fitted):
     assert [row["variable"] for row in result["results"]] == ["=a", "b", "c", "d", "e"]
     assert {(row["group"], row["other"]) for row in result["results"]} == {(1, 2)}
     assert run("significance", model, table, "--draws", 2, "--jobs", 1, "--quiet") == ""
+
+
+def test_pairs_are_called_by_the_names_of_their_groups(fitted):
+    table, model = fitted
+    arguments = ("--draws", 19, "--pairs", "--jobs", 1)
+    first, second, _ = run("significance", model, table, *arguments).strip().splitlines()
+    assert first == "q < 0.05 for 2 of 5 differences"
+    assert second.startswith("group 1 and group 2: =a ")
+    named = load(model)
+    last_step(named)[1].name_groups(["low", "high"])
+    save(named, "named.skops")
+    _, second, _ = run("significance", "named.skops", table, *arguments).strip().splitlines()
+    assert second.startswith("low and high: =a ")
 
 
 def test_an_interrupted_command_goes_on(fitted, monkeypatch):

@@ -201,6 +201,13 @@ def test_the_command_line_writes_the_table(rows, tmp_path):
     assert list(table["change"]) == list(found.changes["variable"])
     assert [f"group {k}" for k in table["to"]] == list(found.changes["to"])
     assert table["becomes"].to_numpy() == pytest.approx(found.changes["becomes"].to_numpy())
+    done = CliRunner().invoke(main, [*call, "--contributions", str(tmp_path / "named.csv"), "--group-names", "a,b,c"])
+    assert done.exit_code == 0, done.output
+    named, found = pd.read_csv(tmp_path / "named.csv"), model.name_groups(list("abc")).contributions(frame)
+    assert list(named["cluster"]) == list(table["cluster"])
+    assert ["abc"[k - 1] for k in table["cluster"]] == list(named["group"])
+    assert ["abc"[k - 1] for k in table["against"]] == list(named["against"])
+    assert list(named["to"]) == list(found.changes["to"])
     for other, said in (("labels.csv", "two files"), ("t.csv", "t.csv")):
         before = (tmp_path / other).read_bytes()
         done = CliRunner().invoke(main, [*call, "--contributions", str(tmp_path / other)])

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import fisherem
-from fisherem import FisherEM, ModelSearch, SparseFisherEM, Stability
+from fisherem import FisherEM, ModelSearch, SparseFisherEM, Stability, explain
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.reports.content import rows
 from fisherem.reports.content.stability import VariableBack
@@ -103,7 +103,7 @@ def test_facts_and_criteria(three, wines):
     assert facts["Iterations"] == str(three.n_iter_)
     assert facts["Converged"].startswith("yes" if three.converged_ else "no")
     assert f"fisherem {fisherem.__version__}" in facts["Versions"]
-    shown = {name: float(value.replace(",", "").replace("−", "-")) for name, value, _ in content.criteria}
+    shown = {name: float(value.replace(",", "").replace("−", "-")) for name, value, *_ in content.criteria}
     assert shown["BIC"] == pytest.approx(three.bic_, abs=0.06)
     assert shown["AIC"] == pytest.approx(three.aic_, abs=0.06)
     assert content.notes == ["columns were standardised"]
@@ -245,6 +245,20 @@ def test_the_python_code_runs_and_gives_the_same_groups(which, wines, request, t
     scope = {"X": X, "X_new": X}
     exec(build(model, X).usage, scope)
     np.testing.assert_array_equal(scope["groups"], model.predict(X))
+
+
+def test_the_code_of_given_groups_explains_them_again(wines, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = wines
+    found = explain(X, y)
+    content = build(found.model, X, given=found.labels)
+    scope = {"X": X, "X_new": X, "labels": y}
+    exec(content.usage, scope)
+    np.testing.assert_array_equal(scope["groups"], found.placed)
+    facts = dict(content.facts)
+    assert facts["Method"].startswith("explain: the groups were given")
+    assert not {"Converged", "Iterations", "Discriminant"} & set(facts)
+    assert "for the given groups" in facts["Sparsity"]
 
 
 def test_code_leaves_out_what_cannot_be_written(wines):

@@ -62,10 +62,13 @@ def test_one_group_has_a_page(tmp_path):
     assert "one group" in page
 
 
-def test_joins_in_words():
+def test_joins_are_those_of_the_merge_tree():
     rng = np.random.default_rng(0)
     T = rng.dirichlet(np.ones(4), size=30)
-    sentences = joins_of(T)
-    assert len(sentences) == 3
-    assert sentences[-1].split(":")[1].startswith(" 1 left")
+    joins = joins_of(T, list("abcd"))
+    assert [join.left for join in joins] == [3, 2, 1]
+    pair = (T[:, ord(joins[0].first) - ord("a")], T[:, ord(joins[0].second) - ord("a")])
+    both = pair[0] + pair[1]
+    fall = sum(-(t * np.log(t)).sum() for t in pair) + (both * np.log(both)).sum()
+    assert joins[0].fall == pytest.approx(fall / both.sum())
     assert joins_of(T[:, :2]) == []

@@ -12,6 +12,8 @@ from selenium.webdriver.support.ui import Select
 
 import fisherem
 from fisherem import explain, report
+from fisherem.plots.markers import effect_limit
+from fisherem.reports.content.markers import Dots
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
 
@@ -67,6 +69,15 @@ def test_dots_have_the_area_of_the_share_and_the_colour_of_the_effect(three, win
     for circle, effect in zip(circles, effects, strict=True):
         red, _, blue = ImageColor.getrgb(circle["fill"])
         assert (red > blue) == (effect > 0) or abs(effect) < 0.2
+
+
+@pytest.mark.parametrize(("largest", "limit"), [(1.0, 2.5), (2.6, 5.0), (9.0, 10.0), (300.0, 20.0)])
+def test_colours_end_where_few_effects_are_larger(largest, limit):
+    """At most one dot in ten lies beyond."""
+    effect = np.array([[-largest] * 3 + [0.1] * 7, [1000.0, np.nan] + [-largest / 2] * 8])
+    assert effect_limit(effect) == limit
+    dots = Dots([0, 1], ["a", "b"], effect, np.ones((2, 10)), [0, 1], [f"group {k + 1}" for k in range(10)])
+    assert dots.limit == limit
 
 
 def test_p_values_and_reproducibility_stand_in_the_table(three, wines):

@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 
 from fisherem import SparseFisherEM, report
 from fisherem._utils.spreadsheets import unmarked
+from fisherem.reports.page.table_content import build
 
 from .browsing import click, needs_browser, one, visit
 
@@ -66,7 +67,7 @@ def test_names_in_csv_files_are_quoted(browser, pages, downloads):
 
 
 @pytest.mark.parametrize("picture", ["subspace", "heatmap", "profile"])
-def test_pictures_are_saved_as_svg_that_stands_alone(browser, pages, downloads, picture):
+def test_pictures_are_saved_as_svg_that_stands_alone(browser, pages, downloads, picture, three):
     visit(browser, pages["three"])
     name, content = saved(browser, downloads, f"[data-picture='{picture}']", "SVG")
     assert name == f"{picture}.svg"
@@ -79,9 +80,74 @@ def test_pictures_are_saved_as_svg_that_stands_alone(browser, pages, downloads, 
     assert b"var(--" not in content
     said = " ".join(e.text or "" for e in root.iter(f"{SVG}text"))
     assert "178 rows in 3 groups; not checked on other rows" in said
+    assert all(f"group {k + 1} ({size})" in said for k, size in enumerate(np.bincount(three.labels_)))
+    if picture == "heatmap":
+        assert "+2.5 standard deviations or more" in said
     assert "fill:rgb(0, 114, 178)" in content.decode()  # the first group's colour
     if picture == "subspace":
         assert len([e for e in root.iter(f"{SVG}path") if (e.get("transform") or "").endswith("scale(1)")]) == 178
+
+
+def test_the_legends_of_a_picture_are_saved_with_it(browser, wines, three, downloads, tmp_path):
+    """The dot plot: names and sizes of the groups, shares, the range of the colours, and the marks themselves."""
+    X, _ = wines
+    report(three, X, tmp_path / "page.html", group_names=["Barolo", "Grignolino", "Barbera"])
+    visit(browser, tmp_path / "page.html")
+    _, content = saved(browser, downloads, "[data-picture='markers']", "SVG")
+    root = ET.fromstring(content)
+    texts = [e.text for e in root.iter(f"{SVG}text") if e.text]
+    places = [texts.index(word) for word in ("Barolo", "Grignolino", "Barbera", "beyond:", "25%", "100%")]
+    assert places == sorted(places)
+    limit = build(three, X).markers.dots.limit
+    assert texts.index(f"+{limit:g} or more") > places[-1]
+    keys = [e for e in root.iter(f"{SVG}svg") if e is not root]
+    assert len(keys) == 3 + 4
+    height = float(root.get("viewBox").split()[3])
+    assert all(float(key.get("y")) + float(key.get("height")) < height for key in keys)
+    ramp = [e for e in root.iter(f"{SVG}rect") if (e.get("fill") or "").startswith("rgb")]
+    assert len({e.get("fill") for e in ramp}) > 20
+
+
+def test_box_plots_are_saved_together(browser, pages, downloads, three, wines):
+    X, _ = wines
+    visit(browser, pages["three"])
+    _, content = saved(browser, downloads, "[data-picture='distributions']", "SVG")
+    root = ET.fromstring(content)
+    drawings = [e for e in root if e.tag == f"{SVG}svg" and float(e.get("width")) > 100]
+    names = [e.text for e in root if e.tag == f"{SVG}text" and e.text in set(X.columns)]
+    assert len(drawings) == len(names) == int(three.support_.sum())
+    places = {(e.get("x"), e.get("y")) for e in drawings}
+    assert len(places) == len(drawings)
+    said = " ".join(e.text or "" for e in root.iter(f"{SVG}text"))
+    assert "group 3 (" in said
+    assert "not checked on other rows" in said
+
+
+def test_the_values_of_pictures_are_saved_as_csv(browser, pages, downloads, three, wines):
+    X, _ = wines
+    visit(browser, pages["three"])
+
+    def values(name):
+        called, content = saved(browser, downloads, f"[data-values='{name}']", "CSV")
+        assert called == f"{name}.csv"
+        return as_rows(content)
+
+    head, *lines = values("profile")
+    assert head == ["variable", "group 1", "group 2", "group 3"]
+    means = (three.group_means_ - X.to_numpy().mean(axis=0)) / X.to_numpy().std(axis=0)
+    expected = means.T[[X.columns.get_loc(line[0]) for line in lines]]
+    np.testing.assert_allclose(np.array([line[1:] for line in lines], float), expected, rtol=1e-3, atol=1e-8)
+    head, *lines = values("distributions")
+    assert head == ["variable", "group", "5%", "25%", "50%", "75%", "95%"]
+    for line in lines:
+        mine = X[line[0]].to_numpy()[three.labels_ == int(line[1].removeprefix("group ")) - 1]
+        wanted = np.quantile(mine, [0.05, 0.25, 0.5, 0.75, 0.95])
+        np.testing.assert_allclose(np.array(line[2:], float), wanted, rtol=1e-3, atol=1e-8)
+    head, *lines = values("subspace")
+    assert head == ["row", "group", "axis 1", "axis 2"]
+    found = np.array([line[2:] for line in lines], float)
+    order = [X.index.get_loc(line[0]) for line in lines]
+    np.testing.assert_allclose(found, three.transform(X)[order], atol=1e-4)
 
 
 @pytest.mark.parametrize("picture", ["subspace", "heatmap"])
@@ -93,8 +159,8 @@ def test_pictures_are_saved_as_png(browser, pages, downloads, picture):
     drawings = browser.find_elements(By.CSS_SELECTOR, f"[data-picture='{picture}'] svg")
     size = next(e.rect for e in drawings if e.rect["width"] > 100)  # not the marks of the legend
     assert image.size[0] == pytest.approx(2 * size["width"], abs=2)
-    line = image.size[1] / 2 - size["height"]  # what the picture must say when it leaves the page
-    assert 10 < line < 60
+    lines = image.size[1] / 2 - size["height"]  # what the picture must say when it leaves the page
+    assert lines == pytest.approx({"subspace": 48, "heatmap": 68}[picture], abs=2)  # groups, scale, caveat
     seen_colours = {colour for _, colour in image.getcolors(10**7)}
     assert (255, 255, 255) in seen_colours
     assert len(seen_colours) > 50
@@ -115,7 +181,8 @@ def test_maps_are_saved_as_they_are_stored(browser, downloads, tmp_path):
     for k in range(3):
         assert len(np.unique(picture[found.labels == k], axis=0)) == 1
     name, content = saved(browser, downloads, "[data-picture='spectra']", "SVG")
-    assert ET.fromstring(content).tag == f"{SVG}svg"
+    said = " ".join(e.text or "" for e in ET.fromstring(content).iter(f"{SVG}text"))
+    assert "320 pixels in 3 groups; not checked on other pixels" in said
     name, content = saved(browser, downloads, "[data-table='groups']", "CSV")
     counts = [int(line[1]) for line in as_rows(content)[1:]]
     assert counts == np.bincount(found.labels[found.labels >= 0]).tolist()

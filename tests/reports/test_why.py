@@ -14,6 +14,7 @@ from .browsing import click, data_of, drawn_place, needs_browser, one, outermost
 from .test_saving import as_rows, saved
 
 pytestmark = needs_browser
+MINUS = "\u2212"
 
 
 def lines(browser):
@@ -40,13 +41,13 @@ def test_a_row_that_is_clicked_shows_its_bars(browser, pages, wines, three):
             assert value == pytest.approx(found.values[i, found.names.index(name)], abs=0.006)
     assert shown["baseline"] == pytest.approx(found.baseline[i], abs=0.006)
     assert sum(shown.values()) == pytest.approx(found.log_odds[i], abs=0.1)
-    assert float(one(browser, "#why-odds").text.replace("\u2212", "-")) == pytest.approx(found.log_odds[i], abs=0.1)
+    assert float(one(browser, "#why-odds").text.replace(MINUS, "-")) == pytest.approx(found.log_odds[i], abs=0.1)
     change = found.changes.iloc[i]
     told = re.fullmatch(r"With (.*) at (.*) instead of (.*), it would be in (.*)\.", one(browser, "#why-move").text)
-    assert told.group(1, 3, 4) == (change.variable, f"{change.value:.4g}", change.to)
-    assert float(told[2]) == pytest.approx(change.becomes, rel=1e-3)
+    assert told.group(1, 3, 4) == (change.variable, f"{change.value:.4g}".replace("-", MINUS), change.to)
+    assert float(told[2].replace(MINUS, "-")) == pytest.approx(change.becomes, rel=1e-3)
     moved = X.iloc[[i]].copy()
-    moved[change.variable] = float(told[2])  # rounded, but still beyond the border
+    moved[change.variable] = float(told[2].replace(MINUS, "-"))  # rounded, but still beyond the border
     assert f"group {three.predict(moved)[0] + 1}" == change.to
     widths = browser.execute_script(
         "return [...document.querySelectorAll('#why-body .bar i')].map((b) => [b.className, parseFloat(b.style.width)])"

@@ -94,6 +94,9 @@ def test_the_conclusion_stands_above_the_sections(three, wines):
     assert html.index('id="conclusion"') < html.index("<main")
     agree = f"The groups agree with the known classes for {100 * np.mean(_matched(three.labels_, y)):.0f}% of the rows."
     assert agree in text
+    content = build(three, X, labels=y)
+    one_off = replace(content, agreement=replace(content.agreement, accuracy=0.9969))
+    assert "agree with the known classes for 99.6% of the rows" in " ".join(conclude(one_off).sentences)
     assert "Limitations" in text
     assert "The number of groups, 3, was given; other numbers were not tried." in text
     assert "The stability of groups and variables on other rows was not checked." in text

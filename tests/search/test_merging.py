@@ -50,7 +50,8 @@ def test_labels_after_joins(posteriors):
     np.testing.assert_array_equal(tree.labels(labels, 4), labels)
     with pytest.raises(ValueError, match="between 1 and 4; got 5"):
         tree.labels(labels, 5)
-    assert tree.sentences()[0].startswith("group 1 with group 3: 3 left")
+    assert tree.named()[0] == ("group 1", "group 3")
+    assert tree.named(list("ABCD"))[0] == ("A", "C")
 
 
 def test_weights_mean_repetitions(posteriors):

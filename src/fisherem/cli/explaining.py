@@ -31,6 +31,7 @@ def explain(source, memory, output, force, as_json, quiet):
     """
     from .._utils.atomic import output_folder
     from .._utils.spreadsheets import write_csv
+    from ..estimators.outlying import outside
     from ..explaining import explain as run
     from ..persistence import save
     from ..reports.words.summary import variables_table
@@ -42,8 +43,9 @@ def explain(source, memory, output, force, as_json, quiet):
     check_results(output, files, force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)
     found = run(table.X, table.labels, table.weights, covariates=table.covariates)
+    rows = found.table(table.X, table.ids, table.covariates)
     with output_folder(output) as new:
-        write_csv(table.annotated(found.table(table.X, table.ids, table.covariates)), new / "labels.csv")
+        write_csv(table.annotated(rows), new / "labels.csv")
         write_csv(table.described(variables_table(found.model, table.names)), new / "variables.csv")
         write_csv(found.roles, new / "roles.csv")
         write_csv(found.markers(table.X, covariates=table.covariates), new / "markers.csv")
@@ -53,18 +55,19 @@ def explain(source, memory, output, force, as_json, quiet):
             table.X, new / "report.html", ids=table.ids, notes=table.notes, annotate=shown, covariates=table.covariates
         )
     record_run(output)
-    _show(found, output, as_json, quiet)
+    _show(found, int(outside(rows["tail_probability"]).sum()), output, as_json, quiet)
 
 
-def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
+def _show(found, n_outside: int, output: Path, as_json: bool, quiet: bool) -> None:
     from .._utils.wording import listed
+    from ..reports.words.summary import outside_words
 
     by_role = {role: list(frame["variable"]) for role, frame in found.roles.groupby("role")}
     if as_json:
         result = {
-            "n_clusters": len(found.classes), "groups": found.classes, "value": found.value,
+            "n_clusters": len(found.classes), "groups": found.classes, "gain": found.value,
             "agreement": found.agreement, "placed_elsewhere": int(found.placed_elsewhere.sum()),
-            "roles": by_role, "folder": str(output),
+            "outside": n_outside, "roles": by_role, "folder": str(output),
         }  # fmt: skip
         click.echo(json.dumps(result))
     elif not quiet:
@@ -73,5 +76,8 @@ def _show(found, output: Path, as_json: bool, quiet: bool) -> None:
             click.echo(f"{len(variables)} {role}: {listed(variables, _MOST, quoted=False)}")
         moved, n = int(found.placed_elsewhere.sum()), int((found.labels >= 0).sum())
         elsewhere = f"{moved:,} of {n:,} rows ({moved / n:.1%})"
-        click.echo(f"the selected variables would place {elsewhere} in another group; C(K, S) = {found.value:.1f}")
+        click.echo(f"the selected variables would place {elsewhere} in another group")
+        if said := outside_words(n_outside, len(found.labels)):
+            click.echo(said)
+        click.echo(f"gain over one group: {found.value:.1f} nats, with every row wholly in its given group")
         click.echo(f"report: {output / 'report.html'}")

@@ -210,7 +210,7 @@ def significance(model_file, source, memory, output, draws, pairs, seed, jobs, c
     if as_json:
         click.echo(json.dumps({"draws": draws, "results": found.to_dict("records"), "file": str(output)}))
     elif not quiet:
-        _show_significance(found, draws, output)
+        _show_significance(found, estimator, draws, output)
 
 
 def _resumable(run, *arguments, checkpoint, **keywords):
@@ -232,13 +232,23 @@ def _check_checkpoint(checkpoint: Path, output: Path) -> None:
         raise InputError(f"{checkpoint} is both --checkpoint and -o: give two files")
 
 
-def _show_significance(found, draws: int, output: Path) -> None:
-    from .._utils.wording import count, listed
+def _show_significance(found, estimator, draws: int, output: Path) -> None:
+    from .._utils.wording import count, group_names_of
 
     small = found[found["q"] < 0.05].sort_values("p", kind="stable")
-    rows = [f"{row.variable} {row.q:.2g}" for row in small.itertuples()]
-    if "group" in found:
-        rows = [f"groups {row.group} and {row.other}: {row.variable} {row.q:.2g}" for row in small.itertuples()]
     tested = count(len(found), "difference" if "group" in found else "variable")
-    said = f"q < 0.05 for {len(small)} of {tested}" + (f": {listed(rows, _MOST, quoted=False)}" if rows else "")
+    said = f"q < 0.05 for {len(small)} of {tested}"
+    if "group" not in found:
+        said += f": {_q_values(small)}" if len(small) else ""
+    else:  # groups count from 1 there
+        known = getattr(estimator, "group_names_", None)
+        called = group_names_of(known, int(found["other"].max()) if known is None else len(known))
+        for (one, other), part in small.groupby(["group", "other"]):
+            said += f"\n{called[one - 1]} and {called[other - 1]}: {_q_values(part)}"
     click.echo(f"{said}\n{count(draws, 'table')} of one group: {output}")
+
+
+def _q_values(rows) -> str:
+    from .._utils.wording import listed
+
+    return listed([f"{row.variable} {row.q:.2g}" for row in rows.itertuples()], _MOST, quoted=False)

@@ -231,5 +231,5 @@ class Marks:
         Subclusters
             `labels` (n) are texts, `model` is the fit to the rows of the group; see `fisherem.Subclusters`.
         """
-        run = import_module("fisherem.search.subclusters").subcluster  # `search` imports this package
-        return run(self, X, group, n_clusters, random_state=random_state, n_jobs=n_jobs, covariates=covariates)
+        inside = import_module("fisherem.search.subclusters")  # `search` imports this package
+        return inside.split(self, X, group, inside.splitter(self, n_clusters, random_state, n_jobs), covariates)

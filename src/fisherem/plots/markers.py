@@ -9,15 +9,26 @@ import pandas as pd
 
 from .style import Display, new_axes, note_below
 
-__all__ = ["MarkersDisplay"]
+__all__ = ["MarkersDisplay", "effect_limit"]
 
-# The area of a dot that stands for all rows, in square points, and the effect at which colours end.
-_AREA, _RANGE = 130, 2.5
+# The area of a dot that stands for all rows, in square points.
+_AREA = 130
+# Effects at which the colours can end, and the share of the dots that may lie beyond: where many do, large effects
+# cannot be told from very large ones.
+_LIMITS, _BEYOND = (2.5, 5.0, 10.0, 20.0), 0.1
 # Smaller effects are not drawn: Cohen (1988) calls 0.5 a medium one.
 _LEAST_EFFECT = 0.5
+# Characters that all horizontal names of groups have room for; lines up to which the colour bar is as high as the plot.
+_ROOM, _FEW = 36, 10
 # The shares in the legend of sizes.
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 _DIVERGING = "RdBu_r"
+
+
+def effect_limit(effect: np.ndarray) -> float:
+    """The effect at which the colours of a dot plot end: the smallest limit that nine dots of ten do not exceed."""
+    largest = float(np.quantile(np.abs(effect[np.isfinite(effect)]), 1 - _BEYOND))
+    return next((limit for limit in _LIMITS if largest <= limit), _LIMITS[-1])
 
 
 @dataclass(repr=False)
@@ -68,14 +79,14 @@ class MarkersDisplay(Display):
         """Draw on `ax`, or on a new figure; `palette` is the name of a diverging matplotlib colormap."""
         v, K = self.effect.shape
         longest = max(map(len, self.names))
-        ax = new_axes(ax, (max(6.0, 2.6 + 0.08 * longest + 0.45 * K), 2.2 + 0.26 * v))
+        ax = new_axes(ax, (max(6.0, 2.6 + 0.08 * longest + 0.45 * K), 2.4 + 0.26 * v))
         y, x = np.indices((v, K))
-        there = np.isfinite(self.share)
+        there, limit = np.isfinite(self.share), effect_limit(self.effect)
         dots = ax.scatter(
             x[there], y[there], s=_AREA * self.share[there], c=self.effect[there], cmap=palette or _DIVERGING,
-            vmin=-_RANGE, vmax=_RANGE, edgecolors="0.6", linewidths=0.5,
+            vmin=-limit, vmax=limit, edgecolors="0.6", linewidths=0.5,
         )  # fmt: skip
-        ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) * K > 6 * K else 0)
+        ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) > _ROOM / K else 0)
         ax.xaxis.tick_top()
         ax.set_yticks(range(v), self.names)
         ax.set_xlim(-0.6, K - 0.4)
@@ -83,7 +94,7 @@ class MarkersDisplay(Display):
         for side in ax.spines.values():
             side.set_visible(False)
         ax.tick_params(length=0)
-        ax.figure.colorbar(dots, ax=ax, label="effect (standard deviations)", extend="both", shrink=0.7, pad=0.02)
+        ax.figure.colorbar(dots, ax=ax, label="effect (sd)", extend="both", shrink=0.7 if v > _FEW else 1.0, pad=0.02)
         handles = [ax.scatter([], [], s=_AREA * s, color="0.7", edgecolors="0.6", label=f"{s:.0%}") for s in _SHARES]
         ax.legend(
             handles=handles, title="rows beyond the others' mean", loc="upper left", bbox_to_anchor=(0, -0.02), ncols=4,

@@ -11,7 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.wording import count
 from ..estimators.naming import axis_names
 from ..estimators.pipelines import on_its_rows
-from .style import Display, caveat, group_styles, is_given, legend_names, new_axes, note_below, variable_names
+from .style import (
+    Display,
+    caveat,
+    group_legend,
+    group_styles,
+    is_given,
+    legend_names,
+    new_axes,
+    note_below,
+    variable_names,
+)
 
 __all__ = ["ProjectionDisplay"]
 
@@ -19,8 +29,6 @@ __all__ = ["ProjectionDisplay"]
 _FONT, _LINE = 9, 11
 # The 95% quantile of chi squared with two degrees of freedom, and with one: what the contours enclose.
 _CONTOUR = {2: 5.991, 1: 3.841}
-# Legends with more groups than this take two columns.
-_LONG_LEGEND = 8
 
 
 @dataclass(repr=False)
@@ -156,7 +164,7 @@ class ProjectionDisplay(Display):
             ax.set_aspect("equal", adjustable="datalim")
             self._draw_arrows(ax)
         ax.set_xlabel(self._axis(0))
-        ax.legend(frameon=False, loc="best", ncols=1 if K <= _LONG_LEGEND else 2)
+        group_legend(ax, K)
         said = caveat(int(self.sizes.sum()), K, self.given)
         note_below(ax, said if flat else f"{self.note}\n{said}")  # strips lie apart, whatever their spans
         self.ax_ = ax

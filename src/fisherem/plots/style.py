@@ -10,8 +10,8 @@ import numpy as np
 from .._utils.wording import column_name, count, group_names_of
 
 __all__ = [
-    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_style", "group_styles", "is_given",
-    "legend_names", "new_axes", "note_below", "variable_names",
+    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_legend", "group_style",
+    "group_styles", "is_given", "legend_names", "new_axes", "note_below", "variable_names",
 ]  # fmt: skip
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
@@ -131,6 +131,16 @@ def variable_names(model, names, p: int) -> list[str]:
 def legend_names(names, K: int) -> list[str]:
     """K names of groups: those given, else "group 1", "group 2", ..."""
     return group_names_of(names, K)
+
+
+# More groups than this would hide what is drawn.
+_LONG_LEGEND = 8
+
+
+def group_legend(ax, K: int) -> None:
+    """The legend of K groups: inside the axes where there is room, beside them if there are many."""
+    place = {"loc": "best"} if K <= _LONG_LEGEND else {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
+    ax.legend(frameon=False, **place)
 
 
 def new_axes(ax, figsize=(8, 5)):

@@ -15,6 +15,7 @@ from .style import (
     Display,
     caveat,
     colours_of,
+    group_legend,
     group_styles,
     is_given,
     legend_names,
@@ -26,8 +27,6 @@ __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
 # Up to this many variables the profile names each one; with more, names would overlap, so the axis shows numbers.
 _MAX_NAMED = 40
-# Legends with more groups than this take two columns.
-_LONG_LEGEND = 8
 
 
 @dataclass(repr=False)
@@ -180,6 +179,6 @@ class ProfilesDisplay(Display):
         ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
         said = f"\n{caveat(self.n_rows, K, self.given)}" if self.n_rows else ""
         ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey){said}", fontsize=10)
-        ax.legend(frameon=False, ncols=1 if K <= _LONG_LEGEND else 2)
+        group_legend(ax, K)
         self.ax_ = ax
         return self

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-__all__ = ["breaking", "clean", "embedded", "integer", "number", "tally"]
+__all__ = ["breaking", "clean", "embedded", "exact", "integer", "number", "short", "tally"]
 
 # A name that is longer does not fit into a line of a phone.
 _LONG = 32
@@ -43,6 +43,18 @@ def number(value, digits: int = 2, signed: bool = False) -> str:
     if abs(value) < 0.5 * 10**-digits:
         return f"{0:.{digits}f}"  # no sign before a zero
     return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
+
+
+def short(value) -> str:
+    """1234.56 -> "1235", 0.0123456 -> "0.01235": four digits with a true minus sign; what is not finite is a dash."""
+    if not math.isfinite(value):
+        return "–"
+    return ("0" if value == 0 else f"{value:.4g}").replace("-", "−")
+
+
+def exact(value) -> str:
+    """The number with six digits, for a file that is saved from the page; nothing for what is not finite."""
+    return f"{value:.6g}" if value is not None and math.isfinite(value) else ""
 
 
 def integer(value) -> str:

@@ -74,13 +74,9 @@ class MergeTree:
             names[list(join.second)] = names[join.first[0]]
         return np.unique(names, return_inverse=True)[1][np.asarray(labels)]
 
-    def sentences(self, names: list[str] | None = None) -> list[str]:
-        """The merges in words: which groups (K `names`), and the decrease of the entropy per row."""
-        return [
-            f"{_named(join.first, names)} with {_named(join.second, names)}: {join.n_clusters} left, "
-            f"{join.fall_per_row:.3f} nats of doubt per row go away"
-            for join in self.joins
-        ]
+    def named(self, names: list[str] | None = None) -> list[tuple[str, str]]:
+        """The two groups of each merge, by the K `names`."""
+        return [(_named(join.first, names), _named(join.second, names)) for join in self.joins]
 
 
 def merge_tree(posteriors: np.ndarray, sample_weight: np.ndarray | None = None) -> MergeTree:

@@ -19,7 +19,7 @@ from ..estimators.naming import names_of_groups
 from ..tables.checking import check_number, open_rows
 from .model_search import ModelSearch
 
-__all__ = ["Subclusters", "subcluster"]
+__all__ = ["Subclusters", "split", "splitter"]
 
 AUTO = "auto"
 # Rows that a group needs: the smallest number that could be split into two.
@@ -105,47 +105,17 @@ class Subclusters:
         )
 
 
-def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=None, covariates=None) -> Subclusters:
-    """Split one group of a fitted model: fit again to its rows, with variables chosen anew.
-
-    Parameters
-    ----------
-    model : fitted FisherEM, SparseFisherEM, BayesianFisherEM or FactorMixture
-    X : array, frame or path of n rows
-        Usually the rows of the fit. The rows of the group are those that `predict` puts there.
-    group : int or str
-        The number of the group as people read it (group 1 is ``labels_ == 0``), or its name.
-    n_clusters : int or "auto", default="auto"
-        How many groups to look for; "auto" lets `ModelSearch` decide, which may find that there is only one.
-    random_state : int, RandomState or None
-        The seed; by default that of the model.
-    n_jobs : int or None
-        Processes of a search; None means all cores.
-    covariates : array, series or frame of n rows, optional
-        Those of the rows, for a model that was fitted with covariates: the rows less their effects are split.
-
-    Returns
-    -------
-    Subclusters
-        `labels` are texts such as "2.1"; `model` is the fit to the rows of the group.
-    """
+def split(model, X, group, estimator, covariates=None) -> Subclusters:
+    """Fit `estimator` to the rows of X that `predict` puts into a group of a fitted model: see `Marks.subcluster`."""
     check_is_fitted(model)
     place = _place(model, group)
-    if n_clusters != AUTO:
-        check_number("n_clusters", n_clusters, integer=True, least=2)
     plain, X = _taken(model, X, covariates)
     groups = np.asarray(plain.predict(X))
     inside = groups == place
     rows, name = int(inside.sum()), names_of_groups(model)[place]
     if rows < _LEAST_ROWS:
         raise ValueError(f"{name} has {count(rows, 'row')} of X, and at least {_LEAST_ROWS} are needed to split it")
-    estimator = _again(model, random_state)
-    if n_clusters == AUTO:
-        fitted: Any = ModelSearch(estimator, n_jobs=n_jobs, progress=False)
-    else:
-        fitted = estimator.set_params(n_clusters=n_clusters)
-    part = _rows(X, np.flatnonzero(inside))
-    fitted.fit(part)
+    fitted = estimator.fit(_rows(X, np.flatnonzero(inside)))
     best = getattr(fitted, "best_estimator_", fitted)
     label = _labels(model)[place]
     names = sub_labels(label, len(best.weights_))
@@ -154,6 +124,20 @@ def subcluster(model, X, group, n_clusters=AUTO, *, random_state=None, n_jobs=No
     labels = np.array(_labels(model), object)[groups]
     labels[inside] = np.array(names, object)[best.labels_]
     return Subclusters(labels, inside, place, best, fitted, model)
+
+
+def splitter(model, n_clusters=AUTO, random_state=None, n_jobs=None) -> Any:
+    """What is fitted to the rows of a group: an estimator like the model, or a search for the number of groups.
+
+    Of groups that were given, which no parameters made, it is one with defaults.
+    """
+    given = not isinstance(model.get_params().get("init", ""), str)
+    estimator = SparseFisherEM(n_jobs=model.n_jobs) if given else clone(model)
+    estimator.set_params(random_state=model.random_state if random_state is None else random_state)
+    if n_clusters == AUTO:
+        return ModelSearch(estimator, n_jobs=n_jobs, progress=False)
+    check_number("n_clusters", n_clusters, integer=True, least=2)
+    return estimator.set_params(n_clusters=n_clusters)
 
 
 def _taken(model, X, covariates) -> tuple[Any, Any]:
@@ -187,14 +171,6 @@ def _place(model, group) -> int:
         raise ValueError(f"there is no group {group!r}: the groups are {listed(names, 12, quoted=False)}")
     check_number("group", group, integer=True, least=1, most=len(names))
     return int(group) - 1
-
-
-def _again(model, random_state) -> Any:
-    """An unfitted estimator like the model; of groups that were given, which no parameters made, one with defaults."""
-    given = not isinstance(model.get_params().get("init", ""), str)
-    estimator = SparseFisherEM(n_jobs=model.n_jobs) if given else clone(model)
-    seed = getattr(model, "random_state", None) if random_state is None else random_state
-    return estimator.set_params(random_state=seed)
 
 
 def _rows(X, numbers: np.ndarray):

@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...model.criteria import CRITERIA
+from ...plots.style import is_given
 from ..text import integer, number
 
 __all__ = ["CriterionRow", "criteria", "criterion_values", "headline"]
 
 
+_GAIN_OF_GIVEN = "with every row wholly in its given group, in nats, less a price; 0 for one group"
+
+
 class CriterionRow(NamedTuple):
-    """A row of the page's table of criteria: what is read first, its value as text, and what it is."""
+    """A row of the page's table of criteria: what is read first, its value as text and as it is, and what it is."""
 
     label: str
     value: str
+    exact: float
     meaning: str
 
 
@@ -26,16 +31,18 @@ def criterion_values(model) -> dict[str, float]:
     return {name: float(getattr(model, f"{name}_")) for name in CRITERIA if hasattr(model, f"{name}_")}
 
 
-def _row(name: str, value: float) -> CriterionRow:
-    return CriterionRow(CRITERIA[name].label, number(value, 1), CRITERIA[name].formula)
+def _row(name: str, value: float, meaning: str | None = None) -> CriterionRow:
+    return CriterionRow(CRITERIA[name].label, number(value, 1), value, meaning or CRITERIA[name].formula)
 
 
 def criteria(model) -> list[CriterionRow]:
     """The log-likelihood and the number of parameters of a fit, then its criteria."""
+    value, counted = model.log_likelihood_, model.n_parameters_
+    said = {"gain": _GAIN_OF_GIVEN} if is_given(model) else {}
     return [
-        CriterionRow("Log-likelihood", number(model.log_likelihood_, 1), "of the rows under the model"),
-        CriterionRow("Parameters", integer(model.n_parameters_), "zeros of sparse loadings not counted"),
-        *(_row(name, value) for name, value in criterion_values(model).items()),
+        CriterionRow("Log-likelihood", number(value, 1), value, "of the rows under the model"),
+        CriterionRow("Parameters", integer(counted), counted, "zeros of sparse loadings not counted"),
+        *(_row(name, one, said.get(name)) for name, one in criterion_values(model).items()),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...plots.markers import effect_limit
 from ...policy.variables import NO_EVIDENCE
 from ..text import clean
 
@@ -57,6 +58,11 @@ class Dots:
     share: np.ndarray
     marks: list[int]
     group_names: list[str]
+
+    @property
+    def limit(self) -> float:
+        """The effect at which the colours end."""
+        return effect_limit(self.effect)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..content.variables import Variable
+from ..text import short
 from . import svg
 from .frame import padded
-from .svg import Scale, element, label, labelled, mark, text, ticks
+from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["box_plot"]
 
@@ -27,7 +28,7 @@ def box_plot(variable: Variable) -> str:
         parts.append(element("line", x1=x(value), x2=x(value), y1=2, y2=bottom, class_="grid"))
         parts.append(text(x(value), bottom + 13, shown, text_anchor="middle", class_="tick"))
     parts += [_group(k, q[k], x) for k in range(len(q))]
-    medians = ", ".join(f"{variable.group_names[k]} {label(m)}" for k, m in enumerate(q[:, 2]) if np.isfinite(m))
+    medians = ", ".join(f"{variable.group_names[k]} {short(m)}" for k, m in enumerate(q[:, 2]) if np.isfinite(m))
     alt = f"Distribution of {variable.name} in each group; medians: {medians}"
     return svg.figure(_WIDTH, bottom + 20, "".join(parts), alt, style="max-width:420px")
 

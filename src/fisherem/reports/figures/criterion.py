@@ -13,7 +13,7 @@ __all__ = ["MAX_COLOURED", "criterion_lines"]
 
 # Models with a colour and a mark of their own; more could not be told apart.
 MAX_COLOURED = 5
-_HEIGHT, _TOP, _LEFT, _RIGHT = 300, 10, 66, 14
+_HEIGHT, _TOP, _LEFT, _RIGHT = 314, 24, 66, 14
 
 
 def criterion_lines(search: Search) -> str:
@@ -26,7 +26,7 @@ def _criterion_lines(width: int, search: Search) -> str:
     Ks = [int(K) for K in search.values.columns]
     x = Scale(min(Ks) - 0.25, max(Ks) + 0.25, _LEFT, width - _RIGHT)
     y = Scale(*padded(search.values.to_numpy(float)), bottom, _TOP)
-    parts = [value_grid(y, _LEFT, width - _RIGHT)]
+    parts = [text(_LEFT, _TOP - 9, search.label, class_="axis"), value_grid(y, _LEFT, width - _RIGHT)]
     parts += [text(x(K), bottom + 18, str(K), text_anchor="middle", class_="tick") for K in Ks]
     order = search.ranking
     for rank, model in reversed(list(enumerate(order))):  # the best is drawn last, over the others

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.wording import count, shorten
-from ..content.heat import HALF, RANGE
+from ..content.heat import HALF
 from ..content.markers import Dots
 from . import svg
 from .frame import WIDE, both_widths
@@ -48,8 +48,8 @@ def _tells(dots: Dots, characters: int) -> bool:
     return characters > _NARROW_NAME and len(dots.group_names) <= _MANY
 
 
-def _colour(effect: float) -> str:
-    return heat_scale()[round(float(np.clip(effect / RANGE, -1, 1)) * HALF) + HALF]
+def _colour(effect: float, limit: float) -> str:
+    return heat_scale()[round(float(np.clip(effect / limit, -1, 1)) * HALF) + HALF]
 
 
 def _dots(width: int, dots: Dots) -> str:
@@ -89,7 +89,7 @@ def _line(dots: Dots, i: int, y: float, left: float, across: float, radius: floa
         # nothing points on a phone, and the table has the numbers
         shown = element("title", svg.escape(says)) if _tells(dots, characters) else ""
         place = {"cx": x, "cy": y + _ROW / 2, "r": size}
-        parts.append(element("circle", shown, **place, fill=_colour(effect)))
+        parts.append(element("circle", shown, **place, fill=_colour(effect, dots.limit)))
     head, circles = parts[:2], parts[2:]
     held = element("g", "".join(circles), class_="beyond")
     return element("g", "".join(head) + held, data_variable=dots.indices[i])

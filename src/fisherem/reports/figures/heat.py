@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.wording import count, shorten
-from ...plots.style import PALETTE
 from ..content.heat import HALF, MAX_VARIABLES, RANGE, HeatMap
 from ..content.tracks import STEPS, Track
 from . import svg
@@ -26,9 +25,13 @@ _NAMED_ROW, _NAMES = 13, 120
 _GREY = "#bdbdbd"
 # Red is high and blue is low, also for readers who cannot tell red from green.
 _SCALE = "RdBu_r"
-# Steps of a numeric track, and its categories: those of the groups have other colours next to them.
+# Steps of a numeric track, and its categories: neighbours differ in lightness, and the first three groups, which stand
+# above them, have other colours.
 _TRACK_SCALE = "viridis"
-_CATEGORIES = (*PALETTE[::-1], "#999933", "#6929C4", "#661100", "#8A8A8A")
+_CATEGORIES = (
+    "#882255", "#56B4E9", "#999933", "#000000", "#CC79A7", "#E69F00", "#009E73", "#661100", "#0072B2", "#D55E00",
+    "#6929C4", "#8A8A8A",
+)  # fmt: skip
 
 
 def heat_figure(heat: HeatMap, key: str = "heat") -> str:

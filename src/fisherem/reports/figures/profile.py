@@ -7,7 +7,7 @@ import numpy as np
 from ..._utils.wording import count, shorten
 from ..content.variables import Profile
 from . import svg
-from .frame import WIDE, both_widths, padded
+from .frame import WIDE, axis_title, both_widths, padded
 from .svg import Scale, element, labelled, mark, text, ticks
 
 __all__ = ["profile_plot"]
@@ -38,7 +38,8 @@ def _profile(width: int, profile: Profile) -> str:
         parts.append(element("line", x1=x(value), x2=x(value), y1=_TOP, y2=bottom, class_=kind))
         parts += [text(x(value), y, shown, text_anchor="middle", class_="tick") for y in (_TOP - 8, bottom + 15)]
     parts += [_variable(profile, i, x, bool(marked[i]), characters) for i in range(m)]
-    return svg.figure(width, bottom + 22, "".join(parts), _description(profile))
+    parts.append(axis_title(x.start, width, bottom + 34, "standard deviations from the overall mean"))
+    return svg.figure(width, bottom + 40, "".join(parts), _description(profile))
 
 
 def _variable(profile: Profile, i: int, x: Scale, marked: bool, characters: int) -> str:

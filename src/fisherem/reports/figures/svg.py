@@ -18,7 +18,6 @@ __all__ = [
     "definitions",
     "element",
     "figure",
-    "label",
     "labelled",
     "mark",
     "polyline",
@@ -80,11 +79,6 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.7)
     first = np.ceil(low / step - 1e-9) * step
     return [float(round(v / step) * step) for v in np.arange(first, high + step * 1e-6, step)]
-
-
-def label(value: float) -> str:
-    """A number by itself, with four digits."""
-    return ("0" if value == 0 else f"{value:.4g}").replace("-", "−")
 
 
 def labelled(values: list[float]) -> list[tuple[float, str]]:

@@ -18,7 +18,7 @@ from ..text import clean, integer, number
 from ..words.certainty import Certainty, certainty
 from ..words.facts import facts, made_by_selected
 from ..words.how_chosen import Search, search_of
-from ..words.how_many import VerdictPart, joins_of, verdict_of
+from ..words.how_many import JoinRow, VerdictPart, joins_of, verdict_of
 from .pictures import Spectra, reduce_colours, reduce_map
 
 __all__ = ["Band", "ImageContent", "Known", "Maps", "build_image"]
@@ -116,7 +116,7 @@ class ImageContent:
     said: list[str]
     features: list[tuple[int, float, float, str, str]]
     identified: list[tuple[int, str, str, str]]
-    joins: list[str]
+    joins: list[JoinRow]
     made_by_selected: bool
     usage: str
 
@@ -169,7 +169,7 @@ def build_image(found, *, title=None) -> ImageContent:
         said=[_sentence(note) for note in found.notes],
         features=_features(found),
         identified=_identified(found),
-        joins=[] if sure.saturated else [text.replace("per row", "per pixel") for text in joins_of(posteriors)],
+        joins=[] if sure.saturated else joins_of(posteriors),
         made_by_selected=made_by_selected(fitted),
         usage=_usage(found),
     )

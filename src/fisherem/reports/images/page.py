@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..._utils.wording import count
 from .. import figures
 from ..content import rows
 from ..figures import svg
@@ -22,7 +23,7 @@ def image_report(found, path, *, title=None) -> Path:
 def render_image(content: ImageContent) -> str:
     """The page as HTML text."""
     light, dark = group_colours(content.K)
-    script, digest = scripts(("page.js", "saving.js"))
+    script, digest = scripts(("page.js", "legends.js", "saving.js"))
     return template("image.html").render(
         c=content,
         css=asset("page.css") + asset("image.css"),
@@ -42,8 +43,18 @@ def render_image(content: ImageContent) -> str:
         figures=figures,
         key=[_key(k) for k in range(content.K)],
         definitions=svg.definitions(),
+        caveat=_caveat(content),
         doubt=rows.DOUBT,
     )
+
+
+def _caveat(content: ImageContent) -> str:
+    """What a picture that is taken from the page should say: the pixels, and whether the groups were checked."""
+    size = f"{content.n:,} pixels in {count(content.K, 'group')}"
+    if content.sure is None:
+        return f"{size}; not checked on other pixels"
+    refits = count(content.sure.n_refits, "refit")
+    return f"{size}; on other pixels, a pixel is found in its group again in {content.sure.pixels:.0%} of {refits}"
 
 
 def _known_map(content: ImageContent, colours: list[str]) -> str:

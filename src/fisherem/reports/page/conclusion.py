@@ -62,11 +62,10 @@ def _sentences(c: Content) -> Iterator[str]:
             "explain these differences."
         )
     if c.stability and c.stability.back:
-        share, seen = number(100 * c.stability.back.mean, 0), number(100 * c.stability.fraction, 0)
-        yield f"When the model is refitted to {seen}% of the rows, a row is assigned to its group {share}% of the time."
+        share, seen = _percent(c.stability.back.mean), number(100 * c.stability.fraction, 0)
+        yield f"When the model is refitted to {seen}% of the rows, a row is assigned to its group {share} of the time."
     if c.agreement and c.agreement.n_scored:
-        share = number(100 * c.agreement.accuracy, 0)
-        yield f"The groups agree with the known classes for {share}% of the rows."
+        yield f"The groups agree with the known classes for {_percent(c.agreement.accuracy)} of the rows."
     if c.placement and c.placement.n_elsewhere:
         share = number(100 * c.placement.n_elsewhere / c.n, 1)
         these = "The selected variables" if c.n_selected < c.p else "The variables"
@@ -76,6 +75,11 @@ def _sentences(c: Content) -> Iterator[str]:
         )
     elif c.placement:
         yield "The selected variables alone place every row in its given group."
+
+
+def _percent(share: float) -> str:
+    """In whole percent; with a decimal, rounded down, where it would otherwise be read as all."""
+    return f"{np.floor(1000 * share) / 10:.1f}%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
 
 
 # -- limitations: each function yields the sentences that apply ------------------------------------------------------

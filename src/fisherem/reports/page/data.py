@@ -6,11 +6,13 @@ import numpy as np
 
 from ..._utils.wording import count
 from ..content.heat import HALF, RANGE, HeatMap
+from ..content.variables import QUANTILES
 from ..content.why import Why
 from ..figures import svg
+from ..text import short
 from .table_content import Content
 
-__all__ = ["caveat", "page_data"]
+__all__ = ["caveat", "page_data", "tables"]
 
 
 def page_data(content: Content) -> dict:
@@ -41,7 +43,7 @@ def page_data(content: Content) -> dict:
         ],
         "axisNames": content.axis_names,
         "names": _names(content),
-        "caveat": caveat(content),
+        "tables": tables(content),
     }
     if content.heat is not None:
         data["heat"] = _heat(content.heat)
@@ -56,6 +58,23 @@ def page_data(content: Content) -> dict:
     if points.classes is not None:
         data["classes"] = points.classes
     return data
+
+
+def tables(content: Content) -> dict[str, list[list]]:
+    """What is drawn in pictures that have no table beside them, as lines of texts and numbers, the header first."""
+    profile: list[list] = [["variable", *content.names]]
+    for name, means in zip(content.profile.names, content.profile.values.T, strict=True):
+        profile.append([name, *map(_drawn, means)])
+    boxes: list[list] = [["variable", "group", *(f"{share:.0%}" for share in QUANTILES)]]
+    for v in content.variables:
+        if v.quantiles is not None:
+            boxes += [[v.name, content.names[k], *map(_drawn, row)] for k, row in enumerate(v.quantiles)]
+    return {"profile": profile, "distributions": boxes}
+
+
+def _drawn(value: float) -> float | str:
+    """Four digits, about a pixel; nothing for a group without rows."""
+    return float(f"{value:.4g}") if np.isfinite(value) else ""
 
 
 def _heat(heat: HeatMap) -> dict:
@@ -89,8 +108,7 @@ def _why(why: Why) -> dict:
     moved = sorted({change.index for change in why.changes if change is not None})
     place = {j: at for at, j in enumerate(moved)}
     moves = [
-        None if c is None else [place[c.index], f"{c.value:.4g}", _beyond(c.value, c.becomes), c.to]
-        for c in why.changes
+        None if c is None else [place[c.index], short(c.value), _beyond(c.value, c.becomes), c.to] for c in why.changes
     ]
     pairs = [[int(one), int(other), round(value, 2)] for one, other, value in why.pairs.tolist()]
     return {
@@ -108,7 +126,7 @@ def _beyond(value: float, becomes: float) -> str:
     if not becomes:
         return "0"
     unit = 10.0 ** (np.floor(np.log10(abs(becomes))) - 3)
-    return f"{(np.ceil if becomes > value else np.floor)(becomes / unit) * unit:.4g}"
+    return short((np.ceil if becomes > value else np.floor)(becomes / unit) * unit)
 
 
 def _group(content: Content, k: int) -> dict:

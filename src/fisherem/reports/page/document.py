@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..._utils.atomic import atomic_file
 from ..._utils.wording import group_name
-from ..text import breaking, integer, number
+from ..text import breaking, exact, integer, number, short
 
 __all__ = ["asset", "scripts", "template", "write_page"]
 
@@ -30,7 +30,9 @@ def template(name: str):
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, lstrip_blocks=True
     )
-    environment.filters |= {"num": number, "int": integer, "group_name": group_name, "breaking": breaking}
+    environment.filters |= {
+        "num": number, "int": integer, "short": short, "exact": exact, "group_name": group_name, "breaking": breaking
+    }  # fmt: skip
     return environment.get_template(name)
 
 

@@ -18,7 +18,7 @@ from ..text import embedded
 from ..words.facts import GIVEN_GROUPS
 from ..words.group_words import LEAST_EFFECT
 from .conclusion import conclude
-from .data import page_data
+from .data import caveat, page_data
 from .document import asset, scripts, template, write_page
 from .factor_page import as_given_groups, is_factor_mixture
 from .table_content import Content, build, with_categories
@@ -26,7 +26,17 @@ from .table_content import Content, build, with_categories
 __all__ = ["page_of", "render", "report"]
 
 # In execution order: each script may use definitions of the previous ones.
-_SCRIPTS = ("page.js", "geometry.js", "marking.js", "scatter.js", "heat.js", "rows.js", "why.js", "saving.js")
+_SCRIPTS = (
+    "page.js",
+    "geometry.js",
+    "marking.js",
+    "scatter.js",
+    "heat.js",
+    "rows.js",
+    "why.js",
+    "legends.js",
+    "saving.js",
+)
 
 
 def report(
@@ -143,6 +153,7 @@ def render(content: Content) -> str:
         data=embedded(page_data(content)) if content.d else "",
         figures=figures,
         definitions=svg.definitions(),
+        caveat=caveat(content),
         limits={
             "doubts": rows.MAX_DOUBTS,
             "axes": rows.MAX_AXES,

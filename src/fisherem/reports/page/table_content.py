@@ -31,7 +31,7 @@ from ..words.certainty import Certainty, certainty
 from ..words.facts import facts, made_by_selected
 from ..words.group_words import GroupWords, group_words
 from ..words.how_chosen import Search, search_of
-from ..words.how_many import VerdictPart, joins_of, verdict_of
+from ..words.how_many import JoinRow, VerdictPart, joins_of, verdict_of
 from ..words.summary import covariate_words
 from ..words.usage import usage
 
@@ -93,7 +93,7 @@ class Content:
     axis_names: list[str]
     search: Search | None
     verdict: VerdictPart | None
-    joins: list[str]
+    joins: list[JoinRow]
     stability: StabilityTable | None
     roles: Roles | None
     made_by_selected: bool

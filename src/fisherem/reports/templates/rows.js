@@ -123,9 +123,20 @@
     }
   });
 
+  // A cell of the saved table: numbers with all their digits, nothing for a dash.
+  function file(key, i) {
+    const value = columns[key].value(i), text = columns[key].text(i);
+    return typeof value === "number" && !["group", "second", "placed"].includes(key) ? String(value) : text.replace(/^–$/, "");
+  }
+
   Page.rowsAsText = () => [
     heads.map((button) => button.textContent.trim()),
-    ...state.found.map((i) => shown.map((key) => (key === "row" ? String(data.row[i]) : columns[key].text(i)))),
+    ...state.found.map((i) => shown.map((key) => file(key, i))),
+  ];
+  // What the scatter draws: the coordinates of its rows, which stand first in all lists.
+  Page.pointsAsText = () => [
+    ["row", "group", ...data.axes.map((_, j) => `axis ${j + 1}`)],
+    ...data.axes[0].map((_, i) => [data.ids[i], data.groups[data.group[i]].name, ...data.axes.map((axis) => axis[i])]),
   ];
   find();
 })();

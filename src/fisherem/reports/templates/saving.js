@@ -47,16 +47,41 @@
 
   // -- pictures --------------------------------------------------------------------------------------------------
 
-  // A copy that stands alone: with the page's styles as attributes, and the outlines that it refers to inside.
-  function alone(svg) {
-    const copy = svg.cloneNode(true), rect = svg.getBoundingClientRect();
-    const box = { width: rect.width, height: rect.height };
+  // A copy of a drawing with the page's styles as attributes.
+  function styled(svg) {
+    const copy = svg.cloneNode(true);
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
       to[i].removeAttribute("class");
       to[i].setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
     });
+    return copy;
+  }
+
+  // A grid of small figures as one drawing, each at its place with its caption above.
+  function together(grid) {
+    const frame = grid.getBoundingClientRect();
+    const copy = Page.svg("svg", { viewBox: `0 0 ${frame.width} ${frame.height}` });
+    grid.querySelectorAll("figure").forEach((figure) => {
+      const drawing = figure.querySelector("svg"), box = drawing.getBoundingClientRect();
+      const caption = figure.querySelector("figcaption"), words = caption.getBoundingClientRect();
+      const style = getComputedStyle(caption), node = copy.appendChild(styled(drawing));
+      const place = { x: box.x - frame.x, y: box.y - frame.y, width: box.width, height: box.height };
+      for (const name in place) node.setAttribute(name, place[name]);
+      const text = Page.svg("text", { x: words.x - frame.x, y: words.bottom - frame.y - 5 }, copy, caption.textContent);
+      text.setAttribute("style", `font-family:${style.fontFamily};font-size:${style.fontSize};font-weight:${style.fontWeight};fill:${style.color}`);
+    });
+    return copy;
+  }
+
+  // A picture that stands alone: with the outlines that it refers to inside, and the legends below.
+  function alone(svg, figure) {
+    const whole = figure.matches(".boxes"), copy = whole ? together(figure) : styled(svg);
+    const rect = (whole ? figure : svg).getBoundingClientRect();
+    const box = { width: rect.width, height: rect.height };
+    const view = copy.getAttribute("viewBox").split(" ").map(Number);
+    const extra = Page.legendsBelow(figure, copy, view, styled);
     const defs = Page.svg("defs", {});
     const needed = new Set([...copy.querySelectorAll("use")].map((use) => use.getAttribute("href").slice(1)));
     needed.forEach((id) => {
@@ -65,35 +90,15 @@
       if (outline.tagName === "image") outline.setAttribute("style", "image-rendering:pixelated");
       defs.appendChild(outline);
     });
-    const view = copy.getAttribute("viewBox").split(" ").map(Number);
-    const paper = Page.svg("rect", { x: view[0], y: view[1], width: view[2], height: view[3] });
-    paper.setAttribute("fill", getComputedStyle(svg.closest("figure, section, body")).getPropertyValue("--panel"));
+    const paper = Page.svg("rect", { x: view[0], y: view[1], width: view[2], height: view[3] + extra });
+    paper.setAttribute("fill", getComputedStyle(figure).getPropertyValue("--panel"));
     copy.prepend(defs, paper);
-    const extra = caption(copy, view);
-    paper.setAttribute("height", view[3] + extra);
     copy.setAttribute("viewBox", `${view[0]} ${view[1]} ${view[2]} ${view[3] + extra}`);
     box.height *= 1 + extra / view[3];
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     copy.setAttribute("width", Math.round(box.width));
     copy.setAttribute("height", Math.round(box.height));
     return { text: new XMLSerializer().serializeToString(copy), width: box.width, height: box.height };
-  }
-
-  // What a picture must say when it leaves the page, in lines below it; returns their height.
-  function caption(copy, view) {
-    if (!Page.data || !Page.data.caveat) return 0;
-    const most = Math.max(20, Math.floor(view[2] / 6)), lines = [""];
-    Page.data.caveat.split(" ").forEach((word) => {
-      const last = lines.length - 1;
-      if (lines[last].length + word.length + 1 > most) lines.push(word);
-      else lines[last] += (lines[last] ? " " : "") + word;
-    });
-    lines.forEach((line, i) => {
-      const node = Page.svg("text", { x: view[0] + 8, y: view[1] + view[3] + 15 + 14 * i }, copy, line);
-      const body = getComputedStyle(document.body);
-      node.setAttribute("style", `font-family:${body.fontFamily};font-size:11px;fill:${body.getPropertyValue("--soft")}`);
-    });
-    return 8 + 14 * lines.length;
   }
 
   function savePng(name, picture) {
@@ -119,6 +124,11 @@
     node.addEventListener("click", act);
   }
 
+  function csvButton(bar, name, lines, says) {
+    const text = () => csv(lines().map((line) => line.map(String)));
+    button(bar, "CSV", says, () => download(name + ".csv", new Blob([text()], { type: "text/csv" })));
+  }
+
   function toolbar(after) {
     const bar = document.createElement("div");
     bar.className = "saves";
@@ -129,9 +139,10 @@
   document.querySelectorAll("[data-table]").forEach((holder) => {
     const name = holder.dataset.table, table = holder.querySelector("table");
     const lines = () => (table.id === "row-table" ? Page.rowsAsText() : cells(table));
-    const act = () => download(name + ".csv", new Blob([csv(lines())], { type: "text/csv" }));
-    button(toolbar(holder), "CSV", `Save the table ${name} as CSV`, act);
+    csvButton(toolbar(holder), name, lines, `Save the table ${name} as CSV`);
   });
+  // pictures without a table beside them: the values that they show
+  const valuesButton = (bar, name) => csvButton(bar, name, () => Page.data.tables[name] || Page.pointsAsText(), `Save the values of ${name} as CSV`);
   document.querySelectorAll("[data-picture]").forEach((figure) => {
     const name = figure.dataset.picture, map = figure.querySelector("img");
     const bar = toolbar(figure.closest(".maps > *") ? figure.lastElementChild : figure); // maps stand side by side
@@ -141,9 +152,10 @@
     }
     // of the two widths the one that is seen; legend marks and outlines are no pictures
     const all = [...figure.querySelectorAll("svg:not(.key):not(.definitions)")];
-    const picture = () => alone(all.find((svg) => svg.getClientRects().length));
+    const picture = () => alone(all.find((svg) => svg.getClientRects().length), figure);
     const asSvg = () => download(name + ".svg", new Blob([picture().text], { type: "image/svg+xml" }));
     button(bar, "SVG", `Save the picture ${name} as SVG`, asSvg);
     button(bar, "PNG", `Save the picture ${name} as PNG`, () => savePng(name, picture()));
+    if (figure.dataset.values) valuesButton(bar, figure.dataset.values);
   });
 })();

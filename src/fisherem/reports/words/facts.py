@@ -38,6 +38,7 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
     `n` rows are shown on the page and `p` variables were fitted; `words` says what the rows and the columns are called.
     """
     dlm, why, scaling = resolve(model.model_), model_words(model), scale_words(model)
+    given = str(model.stop_reason_) == GIVEN_GROUPS
     found = [
         ("Method", _method(model)),
         ("Model", f"{dlm.name} — {dlm.paper_name}" + (f"; {why}" if why else "")),
@@ -45,18 +46,17 @@ def facts(model: FisherEM, n: int, p: int, words=("rows", "variables")) -> list[
         ("Noise", noise_words(model)),
         *([("Scaling", scaling)] if scaling else []),
         *([("Covariates", said)] if (said := covariate_words(model)) else []),
-        ("Discriminant", str(model.discriminant)),
+        *([] if given else [("Discriminant", str(model.discriminant))]),
         ("Groups K", str(len(model.weights_))),
         ("Axes d", str(model.loadings_.shape[1])),
     ]
     found += _decisions(model)
     if isinstance(model, SparseFisherEM):
         found += _sparsity(model)
-    found += [
-        ("Converged", f"{'yes' if model.converged_ else 'no'}: {_how_it_stopped(model)}"),
-        ("Iterations", integer(model.n_iter_)),
-        ("Fitted to", f"{integer(len(model.labels_))} {words[0]} × {integer(p)} {words[1]}"),
-    ]
+    if not given:
+        found.append(("Converged", f"{'yes' if model.converged_ else 'no'}: {_how_it_stopped(model)}"))
+        found.append(("Iterations", integer(model.n_iter_)))
+    found.append(("Fitted to", f"{integer(len(model.labels_))} {words[0]} × {integer(p)} {words[1]}"))
     if len(model.labels_) != n:
         found.append(("Shown here", f"{integer(n)} {words[0]}, not those of the fit"))
     return [*found, ("Versions", _versions())]
@@ -69,6 +69,8 @@ def made_by_selected(model: FisherEM) -> bool:
 
 
 def _method(model: FisherEM) -> str:
+    if str(model.stop_reason_) == GIVEN_GROUPS:
+        return "explain: the groups were given, and the variables that separate them were selected"
     if isinstance(model, BayesianFisherEM):
         return "Bayesian Fisher-EM" + ("" if model.method is None else f", {model.method}")
     if not isinstance(model, SparseFisherEM):
@@ -88,7 +90,8 @@ def _sparsity(model: SparseFisherEM) -> list[tuple[str, str]]:
     if getattr(model, "penalty", None) is not None:
         return [("Sparsity", f"a penalty of {model.penalty:g} on the loadings")]
     if isinstance(model.sparsity, str):
-        return [("Sparsity", f"{model.sparsity}: the variables were chosen with the groups, by C(K, S)")]
+        whose = "for the given groups" if str(model.stop_reason_) == GIVEN_GROUPS else "with the groups"
+        return [("Sparsity", f"{model.sparsity}: the variables were chosen {whose}, by C(K, S)")]
     shares = np.atleast_1d(np.asarray(model.sparsity, float))
     return [("Sparsity", ", ".join(f"{s:.3g}" for s in shares)), ("Axis weights", str(model.axis_weights))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from ...policy.number_of_groups.verdict import NOT_DECIDED, Verdict
 from ...search.merging import merge_tree
 from ..text import clean, number
 
-__all__ = ["RuleRow", "VerdictPart", "in_words", "joins_of", "verdict_of"]
+__all__ = ["JoinRow", "RuleRow", "VerdictPart", "in_words", "joins_of", "verdict_of"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,21 @@ def _rule(row, numbers: list[int]) -> RuleRow:
     )
 
 
-def joins_of(posteriors: np.ndarray, names: list[str] | None = None) -> list[str]:
-    """Which groups (K `names`) would be merged first, in words; none for one or two groups."""
-    return merge_tree(posteriors).sentences(names=names) if posteriors.shape[1] > 2 else []
+class JoinRow(NamedTuple):
+    """A merge: the two groups, how many groups are left, and the fall of the entropy per row of the two, in nats."""
+
+    first: str
+    second: str
+    left: int
+    fall: float
+
+
+def joins_of(posteriors: np.ndarray, names: list[str] | None = None) -> list[JoinRow]:
+    """Which groups (K `names`) would be merged first; none for one or two groups."""
+    if posteriors.shape[1] <= 2:
+        return []
+    tree = merge_tree(posteriors)
+    return [
+        JoinRow(*pair, join.n_clusters, join.fall_per_row)
+        for pair, join in zip(tree.named(names), tree.joins, strict=True)
+    ]

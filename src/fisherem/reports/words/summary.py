@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._utils.wording import count
+from ..._utils.wording import count, group_names_of
 from ...estimators.describing import covariate_words as said_of_covariates
 from ...estimators.mixed import in_numbers, variable_sizes
 from ...estimators.naming import names_of_groups
@@ -47,15 +47,18 @@ def contributions_table(found, ids) -> pd.DataFrame:
     """A row per row of X: its id, its cluster and the next one (from 1), the log-odds, and what they are the sum of.
 
     `found` are the `Contributions` of a model. The smallest change that would move the row is that of the variable
-    `change` from `value` to `becomes`, which moves it into cluster `to`.
+    `change` from `value` to `becomes`, which moves it into cluster `to`. Of groups with names, `against` and `to` are
+    names, and `group` is that of the cluster.
     """
-    changes = found.changes
-    number = {name: k + 1 for k, name in enumerate(found.group_names)}
-    to = [number.get(name, "") for name in changes["to"]]
+    changes, names, K = found.changes, found.group_names, len(found.group_names)
+    named = names != group_names_of(None, K)
+    called = np.array(names if named else range(1, K + 1), object)
+    place = {name: k for k, name in enumerate(names)}
     about = {
-        "id": ids, "cluster": found.groups + 1, "against": found.against + 1, "log_odds": found.log_odds,
-        "change": changes["variable"], "value": changes["value"], "becomes": changes["becomes"], "to": to,
-        "baseline": found.baseline,
+        "id": ids, "cluster": found.groups + 1, **({"group": called[found.groups]} if named else {}),
+        "against": called[found.against], "log_odds": found.log_odds, "change": changes["variable"],
+        "value": changes["value"], "becomes": changes["becomes"],
+        "to": [called[place[name]] if name else "" for name in changes["to"]], "baseline": found.baseline,
     }  # fmt: skip
     return pd.concat([pd.DataFrame(about), pd.DataFrame(found.values, columns=found.names)], axis=1)
 

@@ -7,6 +7,7 @@ from inspect import signature
 import numpy as np
 
 from ...estimators import FactorMixture, FisherEM
+from ...plots.style import is_given
 from ...search.model_search import ModelSearch
 
 __all__ = ["usage"]
@@ -20,6 +21,7 @@ _USES = (
     "why = model.contributions(X_new).frame()  # each variable's part in the log-odds against the next group",
     "axes = model.transform(X_new)  # coordinates in the discriminative subspace",
     "chosen = model.support_  # True for the selected variables",
+    "inside = model.subcluster(X, 1)  # the first group, split by variables of its own",
     "",
     'fisherem.save(model, "model.skops")',
     'model = fisherem.load("model.skops")',
@@ -27,20 +29,25 @@ _USES = (
 
 
 def usage(model: FisherEM | ModelSearch) -> str:
-    """The lines of a script that fits the estimator or the search again, puts new rows into groups and saves it."""
+    """The lines of a script that fits the estimator or the search again, puts new rows into groups and saves it.
+
+    Groups that were given are explained again.
+    """
+    same = "# the table of this page, prepared in the same way"
     names = [type(model).__name__]
-    fit = [f"model = {_call(model)}", "model.fit(X)  # the table of this page, prepared in the same way"]
+    fit = [f"model = {_call(model)}", f"model.fit(X)  {same}"]
     if isinstance(model, ModelSearch):
         names.append(type(model.estimator).__name__)
-        fit = [
-            f"search = {_call(model)}",
-            "search.fit(X)  # the table of this page, prepared in the same way",
-            "model = search.best_estimator_",
-        ]
+        fit = [f"search = {_call(model)}", f"search.fit(X)  {same}", "model = search.best_estimator_"]
+    elif is_given(model):
+        names = ["explain"]
+        fit = [f"found = explain(X, labels)  {same}, and the groups that were given", "model = found.model"]
     text = "\n".join(["import fisherem", f"from fisherem import {', '.join(sorted(names))}", "", *fit, "", *_USES])
     if not hasattr(getattr(model, "best_estimator_", model), "covariate_share_"):
         return text
-    return text.replace("(X)", "(X, covariates=Z)").replace("(X_new)", "(X_new, covariates=Z_new)")
+    for call, rows in (("(X)", "X"), ("(X, labels)", "X, labels"), ("(X, 1)", "X, 1")):
+        text = text.replace(call, f"({rows}, covariates=Z)")
+    return text.replace("(X_new)", "(X_new, covariates=Z_new)")
 
 
 def _call(estimator) -> str:
