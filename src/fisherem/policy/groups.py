@@ -76,7 +76,7 @@ def best_groups(
     if not judge.sees_enough:
         return _unseen(problem, spec, start, anchor, rng)
     starts = {_ANCHOR: start}
-    for name, labels in other_starts(problem, judge, K, rng):
+    for name, labels in other_starts(problem, judge, K, rng, start):
         if len(np.unique(labels)) == K and not same_partition(labels, list(starts.values())):
             starts[name] = labels
     found = [anchor]
@@ -188,8 +188,8 @@ def _climbed(
     else:
         share = problem.scatter.ridge / problem.scatter.mean_variance
         mixture = ScoreMixture(judge.scores, judge.weights, judge.floors, share)
-        for name, labels in starts.items():
-            if (settled := mixture.settle(labels, K)) is not None:
+        for name, settled in zip(starts, mixture.settle(list(starts.values()), K), strict=True):
+            if settled is not None:
                 yield f"{name}, Gaussian groups", settled
 
 
