@@ -35,6 +35,8 @@ __all__ = ["Groups", "Kind", "best_groups", "class_groups", "margin"]
 _ITERATIONS = 15
 # Groups that are climbed from on few variables: those that gain most.
 _MOST_CLIMBS = 4
+# Rounds of the alternation that looks for the fewest variables of the best groups.
+_ROUNDS = 3
 _ANCHOR, _FEW = "k-means on the columns", "on the variables that differ"
 
 
@@ -152,7 +154,7 @@ def _in_own_shapes(judge: Judge, found: list[Groups], n_clusters: int) -> Iterat
 
 def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:
     """The groups that the fewest variables make, where they gain more: they are cleaner among noise."""
-    few = alternate(problem, spec, groups.labels, spec.n_clusters - 1)
+    few = alternate(problem, _short(spec), groups.labels, spec.n_clusters - 1, rounds=_ROUNDS)
     if few is None:
         return groups
     fewer = judge.gain(few.labels)
@@ -195,7 +197,8 @@ def _climbed(
 
 def _on_few(problem: Problem, spec: Specification[DLMFamily], found: list[Groups]) -> Iterator[tuple[str, np.ndarray]]:
     """(name, labels) of where groups lead on the variables that differ between them."""
-    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in found}
+    distinct = [one for i, one in enumerate(found) if not same_partition(one.labels, [o.labels for o in found[:i]])]
+    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in distinct}
     while going := [climb for climb in climbs.values() if not climb.ended]:
         round_of(going)
     for name, climb in climbs.items():
