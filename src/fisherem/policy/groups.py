@@ -78,7 +78,7 @@ def best_groups(
     if not judge.sees_enough:
         return _unseen(problem, spec, start, anchor, rng)
     starts = {_ANCHOR: start}
-    for name, labels in other_starts(problem, judge, K, rng, start):
+    for name, labels in other_starts(problem, judge, K, rng):
         if len(np.unique(labels)) == K and not same_partition(labels, list(starts.values())):
             starts[name] = labels
     found = [anchor]

@@ -39,12 +39,11 @@ def same_partition(labels: np.ndarray, others: list[np.ndarray], least: float = 
 
 
 def other_starts(
-    problem: Problem, judge: Judge, n_clusters: int, rng: np.random.RandomState, anchor: np.ndarray | None = None
+    problem: Problem, judge: Judge, n_clusters: int, rng: np.random.RandomState
 ) -> Iterator[tuple[str, np.ndarray]]:
     """(name, labels (n)) of k-means on scores and in shrunk metrics of the scores, and of sparse k-means.
 
-    Sparse k-means begins with `anchor`, the groups (n labels) of k-means on the columns. Equal rows count once, so that
-    weights and repetitions mean the same.
+    Equal rows count once, so that weights and repetitions mean the same.
     """
     chosen, _, index = distinct_rows(problem.given, problem.given.weights)
 
@@ -59,11 +58,11 @@ def other_starts(
         if problem.p < problem.rows.n:  # with fewer rows than columns, scores follow the noise of each column
             columns = judge.scores[chosen] * Z.std(axis=0)
             yield "k-means on scores", of_all(kmeans(columns))
-            axes = principal(columns)
+            axes, rotated = principal(columns), Z
         else:
             axes = principal(Z)
+            rotated = axes[0] * axes[1]
         for share in _SHRINKAGES:
             yield f"k-means in a metric shrunk by {share}", of_all(kmeans(in_shrunk_metric(*axes, problem.p, share)))
-        dense = None if anchor is None else anchor[chosen]
-        for i, labels in enumerate(sparse_partitions(Z, n_clusters, rng, dense)):
+        for i, labels in enumerate(sparse_partitions(Z, n_clusters, rng, rotated)):
             yield f"sparse k-means {i + 1}", of_all(labels)

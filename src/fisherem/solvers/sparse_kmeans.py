@@ -41,14 +41,6 @@ class Partition:
     centres: np.ndarray  # (K, p)
     value: float  # the total between-cluster sum of squares
 
-    @classmethod
-    def of(cls, Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> Partition:
-        """Of labels of centred rows Z (n x p)."""
-        member = (labels == np.arange(n_clusters)[:, None]).astype(Z.dtype)
-        counts = np.maximum(member.sum(axis=1), 1)[:, None]
-        centres = member @ Z / counts
-        return cls(labels, centres, float((centres**2 * counts).sum()))
-
 
 @dataclass
 class Alternation:

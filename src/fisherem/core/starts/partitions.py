@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 from ..._utils.register import Register
 from ...rows.base import Rows, one_blas_thread
 from ...solvers.kmeans_runs import KMeansRun, best_kmeans, kmeans_runs
-from ...solvers.sparse_kmeans import Partition, alternate, dense_start
+from ...solvers.sparse_kmeans import alternate, dense_start
 from ...solvers.ward import ward_labels
 from ..data.sampling import Centres, RandomPartition, one_sample
 
@@ -205,20 +205,18 @@ def ward_starts(problem, n_clusters: int, n_init: int, rng: np.random.RandomStat
 
 
 def sparse_partitions(
-    Z: np.ndarray, n_clusters: int, rng: np.random.RandomState, start: np.ndarray | None = None
+    Z: np.ndarray, n_clusters: int, rng: np.random.RandomState, rotated: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Distinct partitions (labels of n) of sparse k-means on centred rows Z (n x p), sparsest first.
 
-    `start` (n labels) is the best partition of k-means on all variables, if it is known already.
+    `rotated` (n x m) are coordinates with the same distances, if they are known already.
     """
     largest = LARGEST_SHARE * np.sqrt(Z.shape[1])
-    if start is None or len(np.unique(start)) < n_clusters:
-        # k-means on all variables depends on distances only: wide tables have as few coordinates as rows
-        start = dense_start(coordinates(Z), n_clusters, _RUNS, rng).labels
-    dense = Partition.of(Z, start, n_clusters)
+    # k-means on all variables depends on distances only, and the centres of a wide table would be as large as its rows
+    start = dense_start(coordinates(Z) if rotated is None else rotated, n_clusters, _RUNS, rng)
     found: list[np.ndarray] = []
     for bound in np.geomspace(min(_LEAST_BOUND, largest), largest, _BOUNDS):
-        fit = alternate(Z, dense, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
+        fit = alternate(Z, start, max(bound, 1.0), _ITERATIONS, _TOLERANCE)
         if not fit.reason and all(adjusted_rand(fit.labels, other) < _SAME_PARTITION for other in found):
             found.append(fit.labels)
     return found
