@@ -20,6 +20,8 @@ from .thresholds import THRESHOLDS
 __all__ = ["Selector", "relevant", "select"]
 
 _ROUNDING = 1e-9
+# Where no more than this share of the variables differs between the groups, the others are left out of the sums.
+_MOST_LEFT = 0.5
 
 
 class _Conditional:
@@ -63,6 +65,8 @@ class Selector:
         self._wide = [] if partition.blocks is None else [_Wide.of(self, v) for v in partition.blocks.wide]
         self._usable = np.isfinite(alone)  # columns
         self.alone = self._by_variable(alone, None)  # n/2 log(t_j / w_j)
+        widths = 1 if partition.blocks is None else partition.blocks.widths
+        self.alike = self.alone < widths * self.rank / 2 * np.log(partition.n)  # variables that do not differ
         self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // THRESHOLDS.rows_per_selected)))
         self.reset([])
 
@@ -150,11 +154,8 @@ class Selector:
         A variable that only sharpens others (a suppressor) does not make the groups.
         """
         gains = self.conditional_gains() - self.prices(len(self.support))
-        blocks = self.partition.blocks
-        widths = 1 if blocks is None else blocks.widths
-        alike = self.alone < widths * self.rank / 2 * np.log(self.partition.n)
-        if not alike.all():
-            gains[alike] = -np.inf
+        if not self.alike.all():
+            gains[self.alike] = -np.inf
         return gains
 
     def losses(self) -> np.ndarray:
@@ -264,8 +265,18 @@ def _log_own(matrix: np.ndarray, widths: list[int]) -> np.ndarray:
 
 def select(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:
     """S for the partition (columns), with the group means of that rank as the variables in `support` see them."""
-    selector = Selector(partition, partition.directions(support, rank))
-    return selector.run(selector.variables(support)[: selector.most])
+    directions = partition.directions(support, rank)
+    selector = Selector(partition, directions)
+    start = selector.variables(support)[: selector.most]
+    if partition.blocks is not None or selector.alike.all():
+        return selector.run(start)
+    # variables that are alike in all groups are never added, and in wide tables nearly all are
+    differs = ~selector.alike
+    differs[start] = True
+    some = np.flatnonzero(differs)
+    if len(some) > _MOST_LEFT * len(differs):
+        return selector.run(start)
+    return some[Selector(partition.only(some), directions).run(np.searchsorted(some, start).tolist())]
 
 
 def relevant(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:

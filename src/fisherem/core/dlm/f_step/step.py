@@ -229,7 +229,7 @@ class SubsetStep:
     scatter: DenseScatter  # their covariance (m x m) and its factor
 
     def __call__(self, between: Between) -> Axes:
-        H = between.scatter.to_variables(between.H)[self.support]
+        H = between.scatter.to_variables(between.H, self.support)
         axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter), self.d)
         loadings = np.zeros((between.scatter.p, axes.shape[1]))
         loadings[self.support] = axes
