@@ -29,7 +29,7 @@ __all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidat
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
 # A climb is there to find a better start and need not converge; with all variables that differ it changes less, too.
-_RELEVANT_ROUNDS = 5
+_RELEVANT_ROUNDS = 2
 # The first round of a climb only shows whether to continue it, so its fit need not converge: with this many iterations
 # a search from some forty starts took three quarters of the time, and on nine kinds of tables with added noise (five
 # draws each) it kept the same partition except in two draws, one better and one worse.

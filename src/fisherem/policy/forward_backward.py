@@ -20,6 +20,8 @@ from .thresholds import THRESHOLDS
 __all__ = ["Selector", "relevant", "select"]
 
 _ROUNDING = 1e-9
+# Columns that a factor has room for at first.
+_FIRST_WIDTH = 16
 # Where no more than this share of the variables differs between the groups, the others are left out of the sums.
 _MOST_LEFT = 0.5
 
@@ -29,7 +31,12 @@ class _Conditional:
 
     def __init__(self, diagonal: np.ndarray):
         self.diagonal, self.given = diagonal, diagonal.copy()
-        self.factor = np.zeros((len(diagonal), 0))
+        self._rows, self.width = np.empty((_FIRST_WIDTH, len(diagonal))), 0
+
+    @property
+    def factor(self) -> np.ndarray:
+        """A column for each variable of S (p x width)."""
+        return self._rows[: self.width].T
 
     def explains(self, j: int) -> bool:
         """Whether nothing is left of variable j given S: conditioning on it as well would divide by rounding errors."""
@@ -37,15 +44,20 @@ class _Conditional:
 
     def cut(self, kept: int) -> None:
         """Condition on the first variables alone, those of the first `kept` columns of the factor."""
-        self.factor = self.factor[:, :kept]
+        self.width = kept
         self.given = np.maximum(self.diagonal - (self.factor**2).sum(axis=1), 0)
 
     def sweep(self, j: int, column: np.ndarray) -> None:
         """Condition on variable j, whose column (p) of the matrix is given."""
-        rest = column - self.factor @ self.factor[j]
-        new = rest / np.sqrt(self.given[j])
-        self.factor = np.column_stack([self.factor, new])
-        self.given = np.maximum(self.given - new**2, 0)
+        if self.width == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        new = self._rows[self.width]
+        before = self._rows[: self.width]
+        np.subtract(column, before[:, j] @ before, out=new)
+        new /= np.sqrt(self.given[j])
+        self.width += 1
+        self.given -= new**2
+        np.maximum(self.given, 0, out=self.given)
 
 
 class Selector:
@@ -110,7 +122,7 @@ class Selector:
     def add(self, variable: int) -> None:
         """Take a variable into S."""
         self.support.append(int(variable))
-        self._swept.append(self._all.factor.shape[1])
+        self._swept.append(self._all.width)
         for j in self._columns(variable):
             self._condition_on(j)
 
@@ -118,10 +130,10 @@ class Selector:
         """Sweep a column of T and of W."""
         if self._all.explains(j) or self._groups.explains(j):
             return
-        column = self.partition.scatter.column(j).copy()
+        column, floors = self.partition.scatter.column(j), self.partition.floors
         blocks = self.partition.blocks
-        same = [j] if blocks is None else blocks.members[blocks.variable[j]]
-        column[same] *= 1 + self.partition.floors[same]
+        same = slice(j, j + 1) if blocks is None else blocks.members[blocks.variable[j]]
+        column[same] *= 1 + floors[same]
         self._all.sweep(j, column)
         within = column - self.between @ self.between[j]
         within[j] = self.within[j]  # not below rounding

@@ -34,9 +34,9 @@ __all__ = ["Groups", "Kind", "best_groups", "class_groups", "margin"]
 # Iterations of Fisher-EM from each start: enough to see where it leads.
 _ITERATIONS = 15
 # Groups that are climbed from on few variables: those that gain most.
-_MOST_CLIMBS = 4
+_MOST_CLIMBS = 3
 # Rounds of the alternation that looks for the fewest variables of the best groups.
-_ROUNDS = 3
+_ROUNDS = 2
 _ANCHOR, _FEW = "k-means on the columns", "on the variables that differ"
 
 

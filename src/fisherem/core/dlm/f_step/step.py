@@ -112,6 +112,9 @@ def svd(between: Between, d: int) -> np.ndarray:
     Of S^-1 S_B itself the first d would not attain the maximum.
     """
     values, vectors = _ratios(between, d)
+    if len(values) == 1:  # a line has one basis
+        axis = between.solved @ vectors
+        return axis / np.linalg.norm(axis)
     if len(values) < between.H.shape[1] - 1:  # fewer axes than the rank: find the best span, then its basis
         q, _ = small.qr(between.solved @ vectors)
         r = q.T @ between.solved
