@@ -19,7 +19,7 @@ def naive(Z, weights, floors, ridge, labels, K):
     """EM with full matrices: the groups' common covariance is that of all rows less what the means explain."""
     total = sum(w * np.outer(z, z) for w, z in zip(weights, Z, strict=True)) / weights.sum() + np.diag(floors + ridge)
     posteriors = np.eye(K)[labels]
-    for _ in range(50):
+    for _ in range(25):
         sizes = weights @ posteriors
         shares = sizes / sizes.sum()
         means = [(weights * posteriors[:, k]) @ Z / sizes[k] for k in range(K)]

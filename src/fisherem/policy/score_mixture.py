@@ -20,7 +20,7 @@ from ..solvers.kmeans_runs import nearest
 __all__ = ["ScoreMixture"]
 
 # Iterations end here, or when no row changes its group.
-_ITERATIONS = 50
+_ITERATIONS = 25
 
 
 class ScoreMixture:
