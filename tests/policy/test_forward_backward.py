@@ -256,3 +256,18 @@ def test_order_and_units_of_the_columns_do_not_matter(seed, factor):
     scales = np.where(rng.random(Y.shape[1]) < 0.5, factor, 1.0)
     found = chosen((Y * scales + scales)[:, order], rng.permutation(labels.max() + 1)[labels])
     np.testing.assert_array_equal(np.sort(order[found]), chosen(Y, labels))
+
+
+@pytest.mark.parametrize("p", [60, 300])  # more and fewer than rows
+def test_variables_that_do_not_differ_can_be_left_out_of_the_sums(p):
+    rng = np.random.default_rng(3)
+    labels = np.arange(150) % 3
+    Y = rng.normal(size=(150, p))
+    Y[:, :4] += 1.2 * rng.normal(size=(3, 4))[labels]
+    partition = Partition.of_labels(prepare(Y, ridge=1e-3), labels, 3)
+    whole = Selector(partition, np.eye(3))
+    assert whole.alike.mean() > 0.5
+    for start in ([], [7, 2]):
+        chosen = select(partition, np.array(start, int), 2)
+        np.testing.assert_array_equal(chosen, Selector(partition, np.eye(3)).run(start))
+        assert set(chosen) <= set(np.flatnonzero(~whole.alike))

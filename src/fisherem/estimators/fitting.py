@@ -206,6 +206,7 @@ def _fit_scaled(estimator, table, weights, prior) -> Fitted:
         if estimator.scale == RAW:
             warn_of_large_columns(raw, feature_names(estimator))
         problem, scales, decision = _scaled(raw, estimator, table, weights, estimator.n_jobs, prior)
+    del raw  # of wide tables it has a basis as large as the table
     with problem.rows.closed_on_error():
         fitted, chosen = default_fit(problem, spec, estimator)
     return Fitted(fitted, chosen.first(decision), scales)

@@ -17,17 +17,19 @@ from ..core.engine.concurrent_runs import can_share
 from ..core.engine.family import Phase
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, run_adapted, side_by_side
+from ..core.starts.partitions import adjusted_rand
 from ..model.dlm import MODELS
 from .criterion import Partition, judge
 from .forward_backward import relevant, select
 from .latent_model import roomy_model
+from .thresholds import THRESHOLDS
 
 __all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
 # A climb is there to find a better start and need not converge; with all variables that differ it changes less, too.
-_RELEVANT_ROUNDS = 5
+_RELEVANT_ROUNDS = 2
 # The first round of a climb only shows whether to continue it, so its fit need not converge: with this many iterations
 # a search from some forty starts took three quarters of the time, and on nine kinds of tables with added noise (five
 # draws each) it kept the same partition except in two draws, one better and one worse.
@@ -153,15 +155,18 @@ class Rounds(ABC):
         return self.best
 
 
+@dataclass
 class Alternation(Rounds):
     """With the variables that suffice, to the best C that is reached."""
+
+    most_rounds: int = _ROUNDS
 
     def wanted(self) -> Wanted | None:
         """On the variables that the present groups prefer."""
         self._rounds += 1
         partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
         self._support = select(partition, self._support, self.rank)
-        self.ended = self._rounds > _ROUNDS or not len(self._support)
+        self.ended = self._rounds > self.most_rounds or not len(self._support)
         if self.ended:
             return None
         self.rank = judge(partition, self._support).rank
@@ -203,7 +208,8 @@ class Climb(Rounds):
         return replace(self._on(partition, support), most=_FIRST_ITERATIONS if self._rounds == 1 else None)
 
     def take(self, found: Candidate) -> None:
-        """Accept it, whatever its C."""
+        """Accept it, whatever its C; a climb that no longer moves has ended."""
+        self.ended = adjusted_rand(found.labels, self.labels) > THRESHOLDS.same_groups
         self.best, self.labels = replace(found, rank=self.rank), found.labels
 
 
@@ -221,7 +227,12 @@ def round_of(some: Sequence[Rounds]) -> None:
 
 
 def alternate(
-    problem: Problem, spec: Specification, labels: np.ndarray, rank: int, model: str | None = None
+    problem: Problem,
+    spec: Specification,
+    labels: np.ndarray,
+    rank: int,
+    model: str | None = None,
+    rounds: int = _ROUNDS,
 ) -> Candidate | None:
     """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
-    return Alternation(problem, spec, labels, rank, model).to_the_end()
+    return Alternation(problem, spec, labels, rank, model, most_rounds=rounds).to_the_end()

@@ -21,6 +21,8 @@ __all__ = ["Columns", "columns_of", "spacing_floors", "spiked"]
 
 # Rows that the values of a column are seen on.
 _ROWS = 1000
+# Cells that are sorted at once (8 MB).
+_CELLS = 2**20
 # Up to this many cells equal rows are looked for.
 _DISTINCT_CELLS = 10**8
 
@@ -45,8 +47,11 @@ def columns_of(problem: Problem) -> Columns:
         if given.portable:
             rows = _looked_at(given)
             some = rows[np.unique(np.linspace(0, len(rows) - 1, _ROWS).astype(int))]
-            ordered = np.sort(np.asarray(given.take(some), float), axis=0)
-            floors, frequent = _floors(ordered, ordered.var(axis=0)), _frequent(ordered)
+            values, step = given.take(some), max(1, _CELLS // len(some))
+            for first in range(0, p, step):
+                part = slice(first, min(first + step, p))
+                ordered = np.sort(np.asarray(values[:, part], float), axis=0)
+                floors[part], frequent[part] = _floors(ordered, ordered.var(axis=0)), _frequent(ordered)
         _KNOWN[given] = Columns(np.where(floors > THRESHOLDS.few_valued, floors, 0.0), frequent)
     return _KNOWN[given]
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data.problem import Problem
-from ..core.data.scatter import Scatter
+from ..core.data.scatter import CovarianceOfSome, Scatter
 from ..core.dlm.ridge_and_axes import Groups
 from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
@@ -44,12 +44,13 @@ _TINY = 1e-9
 class Partition:
     """Groups as the criterion sees them: S and H of all p variables, and how many rows there are."""
 
-    scatter: Scatter
+    scatter: Scatter | CovarianceOfSome
     H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
     sizes: np.ndarray  # n_k (K)
     constant: np.ndarray  # bool p: columns without variation
     floors: np.ndarray  # p: what the spacing of values adds to the variances (`columns`)
     blocks: Blocks | None = None  # the variables that the columns belong to; None: one each
+    among: int | None = None  # of how many variables these are some; None: they are all
 
     @classmethod
     def of(cls, problem: Problem, states: Any) -> Partition:
@@ -77,6 +78,12 @@ class Partition:
         of = self.blocks.variable[support]
         return block * (1 + np.where(of[:, None] == of, self.floors[support], 0.0))
 
+    def only(self, columns: np.ndarray) -> Partition:
+        """The same groups on some of the columns (indices), which remain some of p variables. Not for blocks."""
+        scatter = self.scatter.only(columns)  # type: ignore[union-attr]
+        constant, floors = self.constant[columns], self.floors[columns]
+        return Partition(scatter, self.H[columns], self.sizes, constant, floors, among=self.p)
+
     @property
     def n(self) -> float:
         """The number of rows, weights included."""
@@ -84,7 +91,9 @@ class Partition:
 
     @property
     def p(self) -> int:
-        """The number of variables, each of which is one column or a block of them."""
+        """The number of variables to choose among, each of which is one column or a block of them."""
+        if self.among is not None:
+            return self.among
         return len(self.H) if self.blocks is None else self.blocks.n_variables
 
     def free(self, support: np.ndarray) -> np.ndarray:

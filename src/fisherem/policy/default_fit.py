@@ -41,6 +41,9 @@ from .variables import Selection, variables_for
 
 __all__ = ["default_fit", "few_rows", "sample_problem", "wanted_factors"]
 
+# Iterations after which a fit that leaves the groups it began with for worse ones shows it.
+_LOOK = 10
+
 
 def default_fit(problem: Problem, spec: Specification[DLMFamily], estimator) -> tuple[Problem, Chosen]:
     """(the problem that was fitted, the fit) of what an estimator leaves open: its model, variables and noise.
@@ -216,19 +219,28 @@ def _from_groups(
 
     It does not end at groups that gain less than those it began with: then it ends after one iteration.
     """
-    least = groups.gain.value - margin(groups.gain, spec.n_clusters)
-    for most in (spec.settings.max_iter, 1) if np.isfinite(groups.gain.value) else (1,):
+    least, limit = groups.gain.value - margin(groups.gain, spec.n_clusters), spec.settings.max_iter
+
+    def fitted(most: int) -> Chosen | None:
         given = replace(spec, init=groups.labels, first_start=False, settings=replace(spec.settings, max_iter=most))
         try:
-            chosen = _dense(problem, given, model)
+            return _dense(problem, given, model)
         except FitError:
-            continue
+            return None
+
+    def holds(chosen: Chosen, judge: Judge) -> bool:
         labels = _labels(problem, chosen.fit)
-        if most == 1 or judge is None:
-            return replace(chosen, fit=_kept(chosen.fit), moved=False)
-        if len(np.unique(labels)) == spec.n_clusters and judge.gain(labels).value >= least:
-            return chosen
-    return None
+        return len(np.unique(labels)) == spec.n_clusters and judge.gain(labels).value >= least
+
+    if judge is not None and np.isfinite(least) and limit > 1:
+        for most in sorted({min(_LOOK, limit), limit}):  # groups that have lost too much soon are not followed
+            chosen = fitted(most)
+            if chosen is None or not holds(chosen, judge):
+                break
+            if most == limit or chosen.fit.converged:
+                return chosen
+    kept = fitted(1)
+    return None if kept is None else replace(kept, fit=_kept(kept.fit), moved=False)
 
 
 def _kept(fit: Fit) -> Fit:

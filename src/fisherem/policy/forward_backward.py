@@ -20,6 +20,10 @@ from .thresholds import THRESHOLDS
 __all__ = ["Selector", "relevant", "select"]
 
 _ROUNDING = 1e-9
+# Columns that a factor has room for at first.
+_FIRST_WIDTH = 16
+# Where no more than this share of the variables differs between the groups, the others are left out of the sums.
+_MOST_LEFT = 0.5
 
 
 class _Conditional:
@@ -27,7 +31,12 @@ class _Conditional:
 
     def __init__(self, diagonal: np.ndarray):
         self.diagonal, self.given = diagonal, diagonal.copy()
-        self.factor = np.zeros((len(diagonal), 0))
+        self._rows, self.width = np.empty((_FIRST_WIDTH, len(diagonal))), 0
+
+    @property
+    def factor(self) -> np.ndarray:
+        """A column for each variable of S (p x width)."""
+        return self._rows[: self.width].T
 
     def explains(self, j: int) -> bool:
         """Whether nothing is left of variable j given S: conditioning on it as well would divide by rounding errors."""
@@ -35,15 +44,20 @@ class _Conditional:
 
     def cut(self, kept: int) -> None:
         """Condition on the first variables alone, those of the first `kept` columns of the factor."""
-        self.factor = self.factor[:, :kept]
+        self.width = kept
         self.given = np.maximum(self.diagonal - (self.factor**2).sum(axis=1), 0)
 
     def sweep(self, j: int, column: np.ndarray) -> None:
         """Condition on variable j, whose column (p) of the matrix is given."""
-        rest = column - self.factor @ self.factor[j]
-        new = rest / np.sqrt(self.given[j])
-        self.factor = np.column_stack([self.factor, new])
-        self.given = np.maximum(self.given - new**2, 0)
+        if self.width == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        new = self._rows[self.width]
+        before = self._rows[: self.width]
+        np.subtract(column, before[:, j] @ before, out=new)
+        new /= np.sqrt(self.given[j])
+        self.width += 1
+        self.given -= new**2
+        np.maximum(self.given, 0, out=self.given)
 
 
 class Selector:
@@ -63,6 +77,8 @@ class Selector:
         self._wide = [] if partition.blocks is None else [_Wide.of(self, v) for v in partition.blocks.wide]
         self._usable = np.isfinite(alone)  # columns
         self.alone = self._by_variable(alone, None)  # n/2 log(t_j / w_j)
+        widths = 1 if partition.blocks is None else partition.blocks.widths
+        self.alike = self.alone < widths * self.rank / 2 * np.log(partition.n)  # variables that do not differ
         self.most = int(max(1, min(partition.p, (partition.n - self.rank - 1) // THRESHOLDS.rows_per_selected)))
         self.reset([])
 
@@ -106,7 +122,7 @@ class Selector:
     def add(self, variable: int) -> None:
         """Take a variable into S."""
         self.support.append(int(variable))
-        self._swept.append(self._all.factor.shape[1])
+        self._swept.append(self._all.width)
         for j in self._columns(variable):
             self._condition_on(j)
 
@@ -114,10 +130,10 @@ class Selector:
         """Sweep a column of T and of W."""
         if self._all.explains(j) or self._groups.explains(j):
             return
-        column = self.partition.scatter.column(j).copy()
+        column, floors = self.partition.scatter.column(j), self.partition.floors
         blocks = self.partition.blocks
-        same = [j] if blocks is None else blocks.members[blocks.variable[j]]
-        column[same] *= 1 + self.partition.floors[same]
+        same = slice(j, j + 1) if blocks is None else blocks.members[blocks.variable[j]]
+        column[same] *= 1 + floors[same]
         self._all.sweep(j, column)
         within = column - self.between @ self.between[j]
         within[j] = self.within[j]  # not below rounding
@@ -150,11 +166,8 @@ class Selector:
         A variable that only sharpens others (a suppressor) does not make the groups.
         """
         gains = self.conditional_gains() - self.prices(len(self.support))
-        blocks = self.partition.blocks
-        widths = 1 if blocks is None else blocks.widths
-        alike = self.alone < widths * self.rank / 2 * np.log(self.partition.n)
-        if not alike.all():
-            gains[alike] = -np.inf
+        if not self.alike.all():
+            gains[self.alike] = -np.inf
         return gains
 
     def losses(self) -> np.ndarray:
@@ -264,8 +277,18 @@ def _log_own(matrix: np.ndarray, widths: list[int]) -> np.ndarray:
 
 def select(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:
     """S for the partition (columns), with the group means of that rank as the variables in `support` see them."""
-    selector = Selector(partition, partition.directions(support, rank))
-    return selector.run(selector.variables(support)[: selector.most])
+    directions = partition.directions(support, rank)
+    selector = Selector(partition, directions)
+    start = selector.variables(support)[: selector.most]
+    if partition.blocks is not None or selector.alike.all():
+        return selector.run(start)
+    # variables that are alike in all groups are never added, and in wide tables nearly all are
+    differs = ~selector.alike
+    differs[start] = True
+    some = np.flatnonzero(differs)
+    if len(some) > _MOST_LEFT * len(differs):
+        return selector.run(start)
+    return some[Selector(partition.only(some), directions).run(np.searchsorted(some, start).tolist())]
 
 
 def relevant(partition: Partition, support: np.ndarray, rank: int) -> np.ndarray:

@@ -34,7 +34,9 @@ __all__ = ["Groups", "Kind", "best_groups", "class_groups", "margin"]
 # Iterations of Fisher-EM from each start: enough to see where it leads.
 _ITERATIONS = 15
 # Groups that are climbed from on few variables: those that gain most.
-_MOST_CLIMBS = 4
+_MOST_CLIMBS = 3
+# Rounds of the alternation that looks for the fewest variables of the best groups.
+_ROUNDS = 2
 _ANCHOR, _FEW = "k-means on the columns", "on the variables that differ"
 
 
@@ -142,7 +144,7 @@ def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tu
 
 def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:
     """The groups that the fewest variables make, where they gain more: they are cleaner among noise."""
-    few = alternate(problem, spec, groups.labels, spec.n_clusters - 1)
+    few = alternate(problem, _short(spec), groups.labels, spec.n_clusters - 1, rounds=_ROUNDS)
     if few is None:
         return groups
     fewer = judge.gain(few.labels)
@@ -178,14 +180,15 @@ def _climbed(
     else:
         share = problem.scatter.ridge / problem.scatter.mean_variance
         mixture = ScoreMixture(judge.scores, judge.weights, judge.floors, share)
-        for name, labels in starts.items():
-            if (settled := mixture.settle(labels, K)) is not None:
+        for name, settled in zip(starts, mixture.settle(list(starts.values()), K), strict=True):
+            if settled is not None:
                 yield f"{name}, Gaussian groups", settled
 
 
 def _on_few(problem: Problem, spec: Specification[DLMFamily], found: list[Groups]) -> Iterator[tuple[str, np.ndarray]]:
     """(name, labels) of where groups lead on the variables that differ between them."""
-    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in found}
+    distinct = [one for i, one in enumerate(found) if not same_partition(one.labels, [o.labels for o in found[:i]])]
+    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in distinct}
     while going := [climb for climb in climbs.values() if not climb.ended]:
         round_of(going)
     for name, climb in climbs.items():

@@ -76,8 +76,10 @@ class _Mixture:
     def log_joint(self, Z: np.ndarray) -> np.ndarray:
         """n x K, up to a constant."""
         rows, centres = Z @ self.inverse.T, self.means @ self.inverse.T
-        squares = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
-        return np.log(self.shares) - squares / 2
+        logs = centres @ rows.T  # K x n: sums over the groups then run along the rows
+        logs -= np.einsum("ij,ij->i", rows, rows) / 2
+        logs += (np.log(self.shares) - (centres**2).sum(axis=1) / 2)[:, None]
+        return logs.T
 
 
 class Judge:
@@ -98,7 +100,8 @@ class Judge:
 
     def gain(self, labels: np.ndarray) -> Gain:
         """The gain of labels of all rows (n)."""
-        labels = np.unique(labels, return_inverse=True)[1]
+        if not np.bincount(labels).all():
+            labels = np.unique(labels, return_inverse=True)[1]
         K = int(labels.max()) + 1
         total, smallest = float(self.weights.sum()), float(np.bincount(labels, self.weights, K).min())
         nothing = Gain(-np.inf, total, np.zeros(0, int), smallest)
@@ -189,24 +192,24 @@ def _mixture(
 ) -> _Mixture:
     """EM from labels, with group means of a rank and the common covariance T less what they explain."""
     n, m = weights.sum(), Z.shape[1]
-    P = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
+    P = (labels == np.arange(labels.max() + 1)[:, None]).astype(float)  # K x n
     best: _Mixture | None = None
     for _ in range(iterations):
-        sizes = np.maximum(weights @ P, _TINY)
+        sizes = np.maximum(P @ weights, _TINY)
         shares = sizes / sizes.sum()
-        means = (P * weights[:, None]).T @ Z / sizes[:, None]
+        means = (P * weights) @ Z / sizes[:, None]
         if rank < min(len(means) - 1, m):  # of the means, the part along the best axes
             inverse, _ = _whitener(T - (means.T * shares) @ means + _TINY * np.eye(m))
             axes = np.linalg.svd((means * np.sqrt(shares)[:, None] @ inverse.T).T, full_matrices=False)[0][:, :rank]
             means = means @ inverse.T @ axes @ axes.T @ np.linalg.inv(inverse).T
         inverse, half = _whitener(T - (means.T * shares) @ means + _TINY * np.eye(m))
         mixture = _Mixture(0.0, shares, means, inverse)
-        logs = mixture.log_joint(Z)
-        top = logs.max(axis=1, keepdims=True)
+        logs = mixture.log_joint(Z).T
+        top = logs.max(axis=0)
         P = np.exp(logs - top)
-        total = P.sum(axis=1)
-        P /= total[:, None]
-        value = float(weights @ (top[:, 0] + np.log(total)) - n * half)
+        total = P.sum(axis=0)
+        P /= total
+        value = float(weights @ (top + np.log(total)) - n * half)
         settled = best is not None and value - best.value < _SETTLED
         if best is None or value > best.value:
             best = replace(mixture, value=value)

@@ -7,9 +7,9 @@ all of them, and
     log-likelihood - log n * (parameters of the covariances)
 
 decides: twice the penalty of BIC, because the partition that the axes separate was fitted, too. Fits with axes of their
-own cannot be compared like that, as each model moves the axes to where its own likelihood is large. The kept model is
-then fitted from the start. Models with a noise per group are no candidates: with them the size of the residual, over
-all variables, affects the posteriors.
+own cannot be compared like that, as each model moves the axes to where its own likelihood is large. A few iterations of
+each are enough to compare; the kept model is then fitted from the start. Models with a noise per group are no
+candidates: with them the size of the residual, over all variables, affects the posteriors.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from .thresholds import THRESHOLDS
 __all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]
 
 COMPACT, ROOMY = "AB", "AkB"
+# Iterations of the fits that are only compared.
+_LOOK = 10
 
 
 def roomy_model(smallest_group: float) -> str:
@@ -78,14 +80,16 @@ def _fit(
 
 
 def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
-    compact, records = _fit(problem, spec, starts)
+    # which of several starts is best shows at the end only
+    look = _short(spec) if spec.first_start or len(starts) == 1 else spec
+    compact, records = _fit(problem, look, starts)
     d = _axes_of(problem, spec, compact)
     if d < compact.solution.axes.d:  # the partition shows that some axes carry nothing
-        compact, records = _fit(problem, spec, starts, d=d)
+        compact, records = _fit(problem, look, starts, d=d)
     d = compact.solution.axes.d
     if not compact.whole:
         return Chosen(compact, records, MODELS[COMPACT]).said(Decision("model", COMPACT, "", "a group was lost"))
-    candidates = _compare(problem, spec, compact)
+    candidates = _compare(problem, _short(spec), compact)
     kept = next(record["model"] for record in candidates if record["kept"])
     if kept != COMPACT:
         try:
@@ -96,7 +100,13 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
             return Chosen(fit, records, MODELS[kept]).said(model_decision(candidates))
         kept = COMPACT
         candidates = [record | {"kept": False} for record in candidates] + [_kept("the others lost a group")]
+    if look is not spec:
+        compact, records = _fit(problem, spec, starts, d=d)
     return Chosen(compact, records, MODELS[kept]).said(model_decision(candidates))
+
+
+def _short(spec: Specification) -> Specification:
+    return replace(spec, settings=replace(spec.settings, max_iter=min(_LOOK, spec.settings.max_iter)))
 
 
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:

@@ -6,17 +6,21 @@ the products of the rows with the means (n x K) and of the means with each other
 
     r' W^-1 m_k,   W^-1 = I + M' (P^-1 - M M')^-1 M
 
-so that an iteration costs two products of the rows with K columns, and no matrix of the size of the columns.
+so that an iteration costs two products of the rows with K columns, and no matrix of the size of the columns. Several
+starts go on together: the products of one iteration serve all of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..solvers.kmeans_runs import nearest
 
 __all__ = ["ScoreMixture"]
 
 # Iterations end here, or when no row changes its group.
-_ITERATIONS = 50
+_ITERATIONS = 25
 
 
 class ScoreMixture:
@@ -30,27 +34,43 @@ class ScoreMixture:
         self.weights = weights
         correlations = (scores.T * weights) @ scores / weights.sum()
         correlations[np.diag_indices(len(correlations))] += ridge + floors
-        self.rows = np.linalg.solve(np.linalg.cholesky(correlations), scores.T).T
+        self.rows = solve_triangular(np.linalg.cholesky(correlations), scores.T, lower=True).T
 
-    def settle(self, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
-        """Labels (n) after EM from others; None if a group was lost."""
-        posteriors = (labels[:, None] == np.arange(n_clusters)).astype(float)
+    def settle(self, starts: list[np.ndarray], n_clusters: int) -> list[np.ndarray | None]:
+        """Labels (n) after EM from each of several others; None where a group was lost."""
+        labels = np.array(starts)
+        lost, going = np.zeros(len(labels), bool), np.arange(len(labels))
+        groups = np.arange(n_clusters)[:, None]
+        posteriors = (labels[:, None] == groups).astype(float)  # R x K x n
         for _ in range(_ITERATIONS):
-            sizes = self.weights @ posteriors
-            if sizes.min() <= 0:
-                return None
-            shares = sizes / sizes.sum()
-            means = (posteriors * self.weights[:, None]).T @ self.rows / sizes[:, None]
-            products = means @ means.T
-            inner = np.linalg.solve(np.diag(1 / shares) - products, products)
-            linear = self.rows @ (means.T @ (np.eye(n_clusters) + inner))
-            square = np.einsum("kj,jk->k", products, np.eye(n_clusters) + inner)
-            logs = np.log(shares) + linear - square / 2
-            posteriors = np.exp(logs - logs.max(axis=1, keepdims=True))
-            posteriors /= posteriors.sum(axis=1, keepdims=True)
-            new = logs.argmax(axis=1)
-            if (new == labels).all():
+            sizes = posteriors @ self.weights
+            lost[going] = sizes.min(axis=1) <= 0
+            keep = ~lost[going]
+            if not keep.any():
                 break
-            labels = new
-        counts = np.bincount(labels, self.weights, n_clusters)
-        return labels if counts.min() > 0 else None
+            going, logs = going[keep], self._log_joint(posteriors[keep], sizes[keep])
+            top, new = nearest(logs)
+            moves = (new != labels[going]).any(axis=1)
+            labels[going] = new
+            going = going[moves]
+            if not len(going):
+                break
+            posteriors = np.exp(logs[moves] - top[moves, None])
+            posteriors /= posteriors.sum(axis=1, keepdims=True)
+        counts = np.array([np.bincount(own, self.weights, n_clusters) for own in labels])
+        lost |= counts.min(axis=1) <= 0
+        return [None if gone else own for gone, own in zip(lost, labels, strict=True)]
+
+    def _log_joint(self, posteriors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Of R mixtures, up to a constant of each row (R x K x n), from posteriors (R x K x n) and sizes (R x K)."""
+        R, K, n = posteriors.shape
+        shares = sizes / sizes.sum(axis=1, keepdims=True)
+        sums = (posteriors * self.weights).reshape(R * K, n) @ self.rows
+        means = sums.reshape(R, K, -1) / sizes[:, :, None]
+        products = means @ means.transpose(0, 2, 1)
+        outer = np.linalg.solve(np.eye(K) / shares[:, :, None] - products, products) + np.eye(K)
+        coefficients = outer.transpose(0, 2, 1) @ means
+        constants = np.log(shares) - np.einsum("rkj,rjk->rk", products, outer) / 2
+        logs = (coefficients.reshape(R * K, -1) @ self.rows.T).reshape(R, K, n)
+        logs += constants[:, :, None]
+        return logs

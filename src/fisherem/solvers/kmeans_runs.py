@@ -13,11 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csc_array
 
-__all__ = ["KMeansRun", "best_kmeans", "greedy_plus_plus", "kmeans_runs", "lloyd"]
+__all__ = ["KMeansRun", "best_kmeans", "greedy_plus_plus", "kmeans_runs", "lloyd", "nearest"]
 
 # Scores computed at once (512 kB), so that they stay in the cache between the product, the comparison and the sums.
 _SCORES = 2**16
+# With more groups, adding each row to its own sum is faster than a product with the groups' members.
+_FEW_GROUPS = 8
 # Distances kept at once while centres are drawn (64 MB); with more rows fewer runs are done together.
 _DISTANCES = 2**23
 # A run has converged when its centres move by less than this share of the mean variance (squared, summed), and the
@@ -196,20 +199,31 @@ def _assign(Z: np.ndarray, centres: np.ndarray, weights: np.ndarray | None) -> _
         piece = Z[start : start + step]
         scores = flat @ piece.T  # c'z - |c|^2 / 2 is largest at the nearest centre
         scores -= half
-        best, own = _nearest(scores.reshape(R, K, -1))
+        best, own = nearest(scores.reshape(R, K, -1))
         labels[:, start : start + step] = own
+        values += best.sum(axis=1) if weights is None else best @ weights[start : start + step]
+        if K > _FEW_GROUPS:
+            continue
         member = (own[:, None] == groups).astype(Z.dtype).reshape(R * K, -1)
-        if weights is None:
-            values += best.sum(axis=1)
-        else:
-            values += best @ weights[start : start + step]
+        if weights is not None:
             member *= weights[start : start + step]
         counts += member.sum(axis=1)
         sums += member @ piece
+    if K > _FEW_GROUPS:
+        counts, sums = _sums_of_many(Z, labels, K, weights)
     return _Assigned(labels, 2 * values, counts.reshape(R, K), sums.reshape(R, K, p))
 
 
-def _nearest(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sums_of_many(Z: np.ndarray, labels: np.ndarray, K: int, weights) -> tuple[np.ndarray, np.ndarray]:
+    """(weights (R K), sums of rows (R K x p)) of the groups in every run, by adding each row to R of the sums."""
+    R, n = labels.shape
+    cells = (labels.T + np.arange(R, dtype=np.int32) * K).ravel()  # row by row
+    ones = np.ones(len(cells), Z.dtype) if weights is None else np.repeat(weights, R).astype(Z.dtype)
+    member = csc_array((ones, cells, np.arange(0, len(cells) + 1, R)), shape=(R * K, n))
+    return np.bincount(cells, ones, R * K), member @ Z
+
+
+def nearest(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(largest score (R x m), its centre (R x m), the first if tied), from scores (R x K x m).
 
     A loop over the centres, because NumPy's argmax along a short axis takes ten times as long.

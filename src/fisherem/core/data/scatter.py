@@ -14,7 +14,26 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ...solvers.l1_budget import DenseGram, LowRankGram
 
-__all__ = ["CorrelationScatter", "DenseScatter", "RowSpaceScatter", "Scatter", "WhitenedScatter"]
+__all__ = ["CorrelationScatter", "CovarianceOfSome", "DenseScatter", "RowSpaceScatter", "Scatter", "WhitenedScatter"]
+
+
+class CovarianceOfSome:
+    """The entries of a covariance (m x m)."""
+
+    def __init__(self, matrix: np.ndarray):
+        self.matrix = matrix
+
+    def block(self, variables: np.ndarray) -> np.ndarray:
+        """out[a, b] = S[variables[a], variables[b]]"""
+        return self.matrix[np.ix_(variables, variables)]
+
+    def column(self, j: int) -> np.ndarray:
+        """S[:, j]"""
+        return self.matrix[:, j].copy()
+
+    def variances(self) -> np.ndarray:
+        """The diagonal."""
+        return np.diagonal(self.matrix)
 
 
 class DenseScatter:
@@ -94,13 +113,17 @@ class DenseScatter:
         """(S + ridge I) axes, in the rows' coordinates."""
         return self.matrix @ axes
 
-    def to_variables(self, array):
-        """From the rows' coordinates to the p variables."""
-        return array
+    def to_variables(self, array, variables: np.ndarray | None = None):
+        """From the rows' coordinates to the p variables, or to some of them (indices)."""
+        return array if variables is None else array[variables]
 
     def to_rows(self, array):
         """From the p variables to the rows' coordinates."""
         return array
+
+    def only(self, variables: np.ndarray) -> CovarianceOfSome:
+        """S of some variables (indices), without the ridge."""
+        return CovarianceOfSome(self.block(variables))
 
     def variable_scales(self):
         """Standard deviations of the p variables, ridge included."""
@@ -161,6 +184,10 @@ class RowSpaceScatter:
 
     def variances(self) -> np.ndarray:
         """The diagonal of S (p), without the ridge."""
+        return self._variances
+
+    @cached_property
+    def _variances(self) -> np.ndarray:
         variances = np.einsum("pr,r,pr->p", self.basis, self._spectrum, self.basis)
         return variances if self._hidden is None else variances + self._hidden
 
@@ -188,9 +215,14 @@ class RowSpaceScatter:
         """(S + ridge I) axes, in the rows' coordinates."""
         return (axes.T * self._diagonal).T
 
-    def to_variables(self, array):
-        """From the rows' coordinates to the p variables."""
-        return self.basis @ array
+    def to_variables(self, array, variables: np.ndarray | None = None):
+        """From the rows' coordinates to the p variables, or to some of them (indices)."""
+        return (self.basis if variables is None else self.basis[variables]) @ array
+
+    def only(self, variables: np.ndarray) -> RowSpaceScatter:
+        """S of some variables (indices), by their part of the basis; for its entries."""
+        hidden = None if self._hidden is None else self._hidden[variables]
+        return RowSpaceScatter(self.basis[variables], self._spectrum, 1.0, hidden)
 
     def to_rows(self, array):
         """From the p variables to the rows' coordinates."""

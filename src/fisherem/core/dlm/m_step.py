@@ -121,6 +121,14 @@ class LatentParameters(Parameters):
 
 def _factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The covariances' Cholesky factors and their inverses (K x d x d)."""
+    K, d, _ = covariances.shape
+    variances = np.einsum("kjj->kj", covariances)
+    if np.count_nonzero(covariances) == K * d and (variances > 0).all():  # diagonal, as of most models
+        factors, inverses = np.zeros((K, d, d)), np.zeros((K, d, d))
+        roots = np.einsum("kjj->kj", factors)
+        np.sqrt(variances, out=roots)
+        np.divide(1, roots, out=np.einsum("kjj->kj", inverses))
+        return factors, inverses
     factors = np.linalg.cholesky(covariances)
     return factors, np.linalg.inv(factors)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -43,8 +44,8 @@ _RUN_ROWS = 2_000
 _SAME_PARTITION = 0.95
 # Ward needs all pairwise distances.
 _WARD_ROWS = 3_000
-# Values that are processed at once when rows are compared (32 MB).
-_PIECE = 2**22
+# Values that are processed at once when rows are compared (8 MB).
+_PIECE = 2**20
 # Bounds of sparse k-means, as shares of sqrt(p): from about two variables to a third of them.
 _BOUNDS, _LEAST_BOUND, LARGEST_SHARE = 4, 1.5, 0.6
 _RUNS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
@@ -53,13 +54,13 @@ _RUNS, _ITERATIONS, _TOLERANCE = 10, 20, 1e-4
 _SHRINKAGE = 0.1
 # Values (128 MB) beyond which no second array of the size of the rows is allocated.
 LARGE = 2**24
+_DISTINCT: WeakKeyDictionary[Rows, tuple[np.ndarray, np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
 
 def adjusted_rand(one: np.ndarray, other: np.ndarray) -> float:
     """The adjusted Rand index of two label arrays (n, integers from 0), as scikit-learn has it.
 
-    The search for starts compares thousands of partitions of a few hundred rows, and scikit-learn's checks of its
-    arguments take a hundred times as long as the sums.
+    scikit-learn's checks of its arguments take a hundred times as long as the sums of a few hundred rows.
     """
     one, other = np.asarray(one), np.asarray(other)
     K = int(other.max(initial=0)) + 1
@@ -75,8 +76,17 @@ def adjusted_rand(one: np.ndarray, other: np.ndarray) -> float:
 def distinct_rows(Y: np.ndarray | Rows, weights: np.ndarray | None):
     """Merge equal rows, in an order that does not depend on the order of the rows.
 
-    Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0).
+    Returns (one row's index per distinct row, their weights, the distinct row of each row or -1 for weight 0). Those of
+    a data set are looked for once.
     """
+    if not isinstance(Y, Rows) or weights is not Y.weights:
+        return _merged(Y, weights)
+    if Y not in _DISTINCT:
+        _DISTINCT[Y] = _merged(Y, weights)
+    return _DISTINCT[Y]
+
+
+def _merged(Y: np.ndarray | Rows, weights: np.ndarray | None):
     n, p = (Y.n, Y.p) if isinstance(Y, Rows) else Y.shape
     w = np.ones(n) if weights is None else weights
     # Sort by a fixed random projection, so that equal rows are adjacent, and compare neighbours with equal keys
@@ -109,7 +119,7 @@ def rows_at(Y: np.ndarray | Rows, index: np.ndarray) -> np.ndarray:
 
 
 def pieces(n: int, p: int) -> list[np.ndarray]:
-    """The numbers of n rows of p values, in pieces that fit 32 MB."""
+    """The numbers of n rows of p values, in pieces that fit 8 MB."""
     step = max(1, _PIECE // p)
     return [np.arange(i, min(i + step, n)) for i in range(0, n, step)]
 

@@ -112,6 +112,9 @@ def svd(between: Between, d: int) -> np.ndarray:
     Of S^-1 S_B itself the first d would not attain the maximum.
     """
     values, vectors = _ratios(between, d)
+    if len(values) == 1:  # a line has one basis
+        axis = between.solved @ vectors
+        return axis / np.linalg.norm(axis)
     if len(values) < between.H.shape[1] - 1:  # fewer axes than the rank: find the best span, then its basis
         q, _ = small.qr(between.solved @ vectors)
         r = q.T @ between.solved
@@ -229,7 +232,7 @@ class SubsetStep:
     scatter: DenseScatter  # their covariance (m x m) and its factor
 
     def __call__(self, between: Between) -> Axes:
-        H = between.scatter.to_variables(between.H)[self.support]
+        H = between.scatter.to_variables(between.H, self.support)
         axes = DISCRIMINANTS[self.discriminant](Between(H, self.scatter), self.d)
         loadings = np.zeros((between.scatter.p, axes.shape[1]))
         loadings[self.support] = axes
