@@ -31,6 +31,12 @@ def test_results_do_not_depend_on_the_number_of_jobs(workers_at_once, jobs):
     assert os.getpid() in {pid for *_, pid in found.values()}  # this process works, too
 
 
+def test_another_number_of_workers_while_the_last_ones_are_starting(workers_at_once):
+    for jobs in (2, 4, 3):
+        found = dict(run_tasks(Square(), [(i,) for i in range(3)], jobs))  # ends long before a worker is up
+        assert [found[i][0] for i in range(3)] == [0, 1, 4]
+
+
 def test_workers_help(workers_at_once):
     once = list(run_tasks(Square(), [(i,) for i in range(200)], 2))
     assert len({found[2] for _, found in once}) == 2

@@ -10,6 +10,7 @@ import os
 import pickle
 import tempfile
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -98,11 +99,18 @@ class _Helpers:
 
         self._tasks, self._waiting, self._ended = tasks, waiting, ended
         self._lock, self._idle = RLock(), 0
+        one_thread = {f"{name}_NUM_THREADS": "1" for name in _THREADS}
+        with warnings.catch_warnings():
+            # workers that the last call did not wait for may still be starting: another number of them waits for these
+            warnings.filterwarnings("ignore", "Trying to resize an executor", UserWarning)
+            self._pool = get_reusable_executor(number, timeout=_IDLE_SECONDS, env=one_thread)
         self._folder = tempfile.TemporaryDirectory(prefix="fisherem-")
         self._path = os.path.join(self._folder.name, "shared")
-        _share((added_entries(), function), self._path)
-        one_thread = {f"{name}_NUM_THREADS": "1" for name in _THREADS}
-        self._pool = get_reusable_executor(number, timeout=_IDLE_SECONDS, env=one_thread)
+        try:
+            _share((added_entries(), function), self._path)
+        except BaseException:
+            self._folder.cleanup()
+            raise
         for _ in range(number):
             self._pool.submit(_shared, self._path).add_done_callback(self._ready)
 
