@@ -47,12 +47,12 @@ class OwnCovariances:
     """Gaussian groups with covariances of their own on the component scores of rows in memory."""
 
     def __init__(self, problem: Problem, n_clusters: int):
-        self.n_clusters, self.p = n_clusters, problem.p
+        self.n_clusters, self.p = n_clusters, int((~problem.constant).sum())
         weights = problem.given.weights
         self.weights = np.ones(problem.given.n) if weights is None else weights
         n = self.total = float(self.weights.sum())
         most = int(n // (THRESHOLDS.rows_per_component * n_clusters))
-        self.q = min(THRESHOLDS.components, problem.p, most)
+        self.q = min(THRESHOLDS.components, self.p, most)
         if self.q >= max(1, n_clusters - 1):
             self.scores = self._scores(np.asarray(problem.given.everything(), float) - problem.given.centre)
             self.common = (self.scores.T * self.weights) @ self.scores / n
