@@ -167,7 +167,8 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
                 else ""
             )
             cells = [part, method, f"{means[method].mean():.3f}", f"{gap.mean():+.3f}", score, f"{gap.min():+.2f}"]
-            lines.append([*cells, share, real, f"{own['seconds'].mean():.2f}"])
+            seconds = own["seconds"].mean()
+            lines.append([*cells, share, real, "" if np.isnan(seconds) else f"{seconds:.2f}"])
     return pd.DataFrame(lines, columns=HEADER)
 
 
