@@ -109,6 +109,17 @@ def test_no_module_imports_in_a_circle():
             del graph[name]
 
 
+def test_a_class_name_stands_for_one_thing():
+    places: dict[str, list[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    # both are public, each in its own namespace: a comparison of methods, and of a map with known classes
+    assert set(several) == {"Comparison"}, several
+
+
 def test_a_plain_fit_enters_few_modules(iris):
     """What a reader who follows the default fit of numbers in memory has to open; options are entered where used."""
     model = fisherem.SparseFisherEM(3, random_state=0).fit(iris[0])  # imports are not counted

@@ -18,7 +18,7 @@ from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, DISCRIMINANTS, SPARSE_ST
 from fisherem.core.engine.loop import STOPPING
 from fisherem.core.starts.partitions import STARTS, Start
 from fisherem.images.read import READERS as IMAGE_READERS
-from fisherem.images.read import Reader as ImageReader
+from fisherem.images.read import ImageReader
 from fisherem.images.write import WRITERS as IMAGE_WRITERS
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape

@@ -8,7 +8,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from fisherem import FisherEM, datasets
 from fisherem.core.data.problem import prepare
-from fisherem.core.dlm.ridge_and_axes import Groups, automatic_ridge, useful_axes
+from fisherem.core.dlm.ridge_and_axes import GroupMeans, automatic_ridge, useful_axes
 from tests.naive import count_useful_axes, within_centred
 
 LEAST, MOST = 1e-3, 10.0
@@ -35,7 +35,7 @@ def expected_ridge(Y, labels):
 def ridge_of(Y, labels, weights=None, support=None, **keywords):
     problem = prepare(Y, weights, ridge=1e-3, **keywords)
     states = problem.start_states(labels, labels.max() + 1)
-    return automatic_ridge(problem, states, Groups.of(problem, states), support)
+    return automatic_ridge(problem, states, GroupMeans.of(problem, states), support)
 
 
 @pytest.mark.parametrize(("n", "p"), [(500, 8), (90, 8), (60, 30), (40, 40), (30, 100), (12, 300)])
@@ -90,7 +90,7 @@ def test_the_ridge_stays_within_its_limits():
 
 def axes_of(Y, labels, ridge, n, most):
     problem = prepare(Y, ridge=ridge)
-    groups = Groups.of(problem, problem.start_states(labels, labels.max() + 1))
+    groups = GroupMeans.of(problem, problem.start_states(labels, labels.max() + 1))
     return useful_axes(groups.between(problem), n, most)
 
 

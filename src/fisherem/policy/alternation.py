@@ -24,7 +24,7 @@ from .forward_backward import relevant, select
 from .latent_model import roomy_model
 from .thresholds import THRESHOLDS
 
-__all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
+__all__ = ["Alternation", "FittedSubset", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
@@ -39,7 +39,7 @@ _MANY = 50
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FittedSubset:
     """A partition with the variables that make it, and what C says of them."""
 
     value: float
@@ -106,14 +106,16 @@ def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> 
     return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]
 
 
-def candidate_of(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
+def candidate_of(
+    problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str
+) -> FittedSubset | None:
     """A fit on some of the variables as a candidate; None if a group has no rows."""
     labels = problem.rows.gather(fit.states, "labels")
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
     if (partition.sizes <= 0).any():
         return None
     judged = judge(partition, support)
-    return Candidate(judged.value, judged.rank, support, labels, fit, model, partition)
+    return FittedSubset(judged.value, judged.rank, support, labels, fit, model, partition)
 
 
 @dataclass
@@ -125,7 +127,7 @@ class Rounds(ABC):
     labels: np.ndarray
     rank: int
     model: str | None = None  # None: one by the size of the groups
-    best: Candidate | None = None  # the present candidate
+    best: FittedSubset | None = None  # the present candidate
     ended: bool = False
 
     def __post_init__(self):
@@ -142,13 +144,13 @@ class Rounds(ABC):
         """The next fit to be made; None at the end."""
 
     @abstractmethod
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Continue from the fit that was asked for."""
 
     def _on(self, partition: Partition, support: np.ndarray) -> Wanted:
         return Wanted(self.labels, support, self.rank, self.model or roomy_model(float(partition.sizes.min())))
 
-    def to_the_end(self) -> Candidate | None:
+    def to_the_end(self) -> FittedSubset | None:
         """All rounds; None if nothing could be fitted."""
         while not self.ended:
             round_of([self])
@@ -172,7 +174,7 @@ class Alternation(Rounds):
         self.rank = judge(partition, self._support).rank
         return self._on(partition, self._support)
 
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Accept it if C rises; otherwise the rounds end."""
         self.ended = found.value <= self.value + 1e-6
         if not self.ended:
@@ -207,7 +209,7 @@ class Climb(Rounds):
             return None
         return replace(self._on(partition, support), most=_FIRST_ITERATIONS if self._rounds == 1 else None)
 
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Accept it, whatever its C; a climb that no longer moves has ended."""
         self.ended = adjusted_rand(found.labels, self.labels) > THRESHOLDS.same_groups
         self.best, self.labels = replace(found, rank=self.rank), found.labels
@@ -233,6 +235,6 @@ def alternate(
     rank: int,
     model: str | None = None,
     rounds: int = _ROUNDS,
-) -> Candidate | None:
+) -> FittedSubset | None:
     """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
     return Alternation(problem, spec, labels, rank, model, most_rounds=rounds).to_the_end()

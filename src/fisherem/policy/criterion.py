@@ -27,7 +27,7 @@ import numpy as np
 
 from ..core.data.problem import Problem
 from ..core.data.scatter import CovarianceOfSome, Scatter
-from ..core.dlm.ridge_and_axes import Groups
+from ..core.dlm.ridge_and_axes import GroupMeans
 from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
 from ..rows.variables import Blocks
@@ -59,7 +59,7 @@ class Partition:
             posteriors = problem.rows.gather(states, "posteriors")
             problem = complete_with(problem, posteriors)
             states = problem.start_states(posteriors.T, len(posteriors))
-        groups = Groups.of(problem, states)
+        groups = GroupMeans.of(problem, states)
         H = problem.scatter.to_variables(groups.between(problem).H)
         floors = block_floors(problem)
         return cls(problem.scatter, H, groups.weights, problem.constant, floors, problem.blocks)

@@ -27,7 +27,7 @@ from ..core.engine.loop import Fit, Stop, StopKind
 from ..core.engine.multistart import FitError, Specification, best_of, continue_from, starting_points
 from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
-from .alternation import Candidate, Wanted, fit_subset
+from .alternation import FittedSubset, Wanted, fit_subset
 from .decisions import Chosen, Decision
 from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
@@ -293,7 +293,7 @@ def _after(dense: Chosen, fit: Fit) -> Fit:
     return fit
 
 
-def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specification[DLMFamily]) -> Chosen:
+def _with(dense: Chosen, best: FittedSubset, model, problem: Problem, spec: Specification[DLMFamily]) -> Chosen:
     """The candidate as the result, with the history of the dense fit before its own."""
     fit, name = best.fit, best.model
     if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily
-from ..core.dlm.ridge_and_axes import Groups, useful_axes
+from ..core.dlm.ridge_and_axes import GroupMeans, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
 from ..model.dlm import MODELS
@@ -116,7 +116,7 @@ def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
         return d
     labels = problem.rows.gather(fit.states, "labels")
     states = problem.start_states(labels, spec.n_clusters)
-    groups = Groups.of(problem, states)
+    groups = GroupMeans.of(problem, states)
     if not groups.whole:
         return d
     return useful_axes(groups.between(family.adapt(problem, states)[0]), problem.weight, d)

@@ -20,7 +20,7 @@ from .._utils.wording import count
 from ..core.data.noise_metric import factor_numbers, factor_values, fewest_factors
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily, Means, Subset
-from ..core.dlm.ridge_and_axes import Groups, noise_covariance
+from ..core.dlm.ridge_and_axes import GroupMeans, noise_covariance
 from ..core.engine.family import Phase
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, continue_from
@@ -162,7 +162,7 @@ class _Judge:
         two of nine tables the fit then lost the groups. Such numbers are not considered.
         """
         problem = self.problem
-        groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
+        groups = GroupMeans.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
         H = groups.between(problem).H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
         return factor_values(e, problem.weight, problem.n_varying, numbers_of_factors(problem), self.floor)

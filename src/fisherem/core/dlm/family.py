@@ -20,7 +20,7 @@ from ..engine.family import Family, Phase, Solution, Step
 from .f_step.step import Axes, Between, FrozenStep, FStep, SubsetStep, fisher_criterion
 from .m_step import LatentParameters, Parameters, m_step
 from .projection import FullMeans, LatentMeans, LatentMoments, Projection
-from .ridge_and_axes import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
+from .ridge_and_axes import GroupMeans, automatic_ridge, inverted_between, noise_covariance, useful_axes
 
 __all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
 
@@ -88,7 +88,7 @@ class DLMFamily(Family):
         in_metric = self.n_factors > 0 and problem.metric is None
         if not in_metric and not self._adaptive:
             return problem, self
-        groups = Groups.of(problem, states)
+        groups = GroupMeans.of(problem, states)
         if in_metric and groups.whole:
             problem = problem.in_metric(self._metric(problem, states, groups), states)
         return self._adapted(problem, states, groups)
@@ -100,7 +100,7 @@ class DLMFamily(Family):
             return False
         return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
 
-    def _adapted(self, problem: Problem, states: Any, groups: Groups) -> tuple[Problem, DLMFamily]:
+    def _adapted(self, problem: Problem, states: Any, groups: GroupMeans) -> tuple[Problem, DLMFamily]:
         """Adapt the ridge and the axes; no change if a group is empty, which the loop reports."""
         if not self._adaptive:
             return problem, self
@@ -114,14 +114,14 @@ class DLMFamily(Family):
             return problem, self
         return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
 
-    def _metric(self, problem: Problem, states: Any, groups: Groups) -> NoiseMetric:
+    def _metric(self, problem: Problem, states: Any, groups: GroupMeans) -> NoiseMetric:
         """The metric of the noise outside the axes that these groups have under a spherical noise."""
         there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
         between = groups.between(there)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
         return metric_of(W, self.n_factors, problem.n_varying)
 
-    def _with_scatter(self, problem: Problem, states: Any, groups: Groups) -> Subset:
+    def _with_scatter(self, problem: Problem, states: Any, groups: GroupMeans) -> Subset:
         assert self.subset is not None
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance

@@ -29,7 +29,7 @@ from ..data.problem import Problem
 from ..data.scatter import Scatter
 from .f_step.step import Between
 
-__all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
+__all__ = ["GroupMeans", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
 
 # Limits of the ridge as a share of the mean variance: below the first S may be singular in floating point, and above
 # the second the axes are those of H itself.
@@ -45,14 +45,14 @@ _AXIS_FACTOR = 3.0
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupMeans:
     """The weights (K) and means (K x r) of groups; an empty group has the mean 0."""
 
     weights: np.ndarray
     means: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem, states: Any) -> Groups:
+    def of(cls, problem: Problem, states: Any) -> GroupMeans:
         """The groups of the posteriors in the states, by a pass over the rows."""
         sums = problem.group_sums(states)
         return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
@@ -99,7 +99,7 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
     return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
-def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.ndarray | None = None) -> float:
+def automatic_ridge(problem: Problem, states: Any, groups: GroupMeans, support: np.ndarray | None = None) -> float:
     """The ridge for these groups, as a share of the mean variance of all variables, or of those in `support`.
 
     For all variables it is in the metric of the noise, if that has factors.

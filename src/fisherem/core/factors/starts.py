@@ -57,18 +57,18 @@ _SAME = 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VariedStart:
     """A starting point and the variant of the initial loadings."""
 
     start: Any
     variant: int
 
 
-def _candidates(starts: list[Any], n_init: int) -> list[Candidate]:
+def _candidates(starts: list[Any], n_init: int) -> list[VariedStart]:
     """Every start with principal axes, then a third as many again with other loadings."""
-    plain = [Candidate(start, 0) for start in starts]
+    plain = [VariedStart(start, 0) for start in starts]
     more = n_init // 3
-    return plain + [Candidate(starts[i % len(starts)], 1 + i) for i in range(more)]
+    return plain + [VariedStart(starts[i % len(starts)], 1 + i) for i in range(more)]
 
 
 def mixed_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
@@ -107,7 +107,7 @@ def _varied(spec: Specification, variant: int) -> Specification:
 
 
 def short_runs(
-    problem: Problem, spec: Specification, candidates: list[Candidate], iterations: int = _SHORT
+    problem: Problem, spec: Specification, candidates: list[VariedStart], iterations: int = _SHORT
 ) -> tuple[list[Fit], list[dict]]:
     """The fits of the short runs, the best first, and a record of each run."""
     short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
@@ -150,7 +150,7 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
             return fit_from(problem, spec, guided)
         fits, records = short_runs(problem, spec, _candidates(guided, spec.n_init))
         others = random_starts(problem, spec.n_clusters, spec.n_init - len(guided), rng) if mixed else []
-        strangers, more = short_runs(problem, spec, [Candidate(start, 2 + i) for i, start in enumerate(others)])
+        strangers, more = short_runs(problem, spec, [VariedStart(start, 2 + i) for i, start in enumerate(others)])
         records += more
         if not fits and not strangers:
             raise no_fit(records)
@@ -193,7 +193,7 @@ def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
 def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its partition with other initial loadings or one noise reduced."""
     for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
-        candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
+        candidates = [VariedStart(best, variant) for variant in range(first, first + _OTHERS)]
         fits, more = short_runs(problem, spec, candidates, _SECOND)
         records += more
         found = _better(problem, spec, best, fits, records)

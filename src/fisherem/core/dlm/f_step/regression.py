@@ -12,7 +12,7 @@ where R_W'R_W = S_W and h_k are the columns of H, by alternating A and B. It is 
   sweeps to convergence that some tables need solve no l1 problem.
 
 By default the budgets t_j = s_j |full solution at the first A|_1 are held fixed while A and B alternate, so every
-half-step minimises the same objective, which therefore never increases. `Alternation` has the other readings.
+half-step minimises the same objective, which therefore never increases. `AlternationRule` has the other readings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ....solvers.l1_budget import ScaledGram
 from .lasso import SparseResult, l1_budgets, lasso_per_axis, norm_weights
 from .step import Between, discriminant_vectors
 
-__all__ = ["ALTERNATIONS", "BUDGETS", "CONVERGED", "Alternation", "Stopping", "sparse_regression"]
+__all__ = ["ALTERNATIONS", "BUDGETS", "CONVERGED", "AlternationRule", "Stopping", "sparse_regression"]
 
 # The readings of the budgets, and the ways to alternate.
 BUDGETS, ALTERNATIONS = ("first", "each"), ("fast", "converged")
@@ -57,7 +57,7 @@ CONVERGED = Stopping(1e-12, 0.0, 20_000)
 
 
 @dataclass(frozen=True)
-class Alternation:
+class AlternationRule:
     """How Algorithm 2 is read where the paper leaves it open."""
 
     rho: float  # the weight of b'S_W b
@@ -194,7 +194,7 @@ def sparse_regression(
 ) -> SparseResult:  # fmt: skip
     """Alternate A and B within the l1 budgets: p x d sparse loadings, their optimality gap and the objective."""
     del dense  # the criterion itself is penalised
-    how = Alternation(rho, budgets, alternation)
+    how = AlternationRule(rho, budgets, alternation)
     stopping = stopping or how.stopping
     problems, FA = _problems(between, d, sparsity, how, scale_penalty, penalty)
     scale = norm_weights(between.scatter, scale_penalty)
@@ -225,7 +225,7 @@ def sparse_regression(
     return SparseResult(loadings, gap, history, moved)
 
 
-def _problems(between: Between, d, sparsity, how: Alternation, scale_penalty, penalty) -> tuple[_Round, np.ndarray]:
+def _problems(between: Between, d, sparsity, how: AlternationRule, scale_penalty, penalty) -> tuple[_Round, np.ndarray]:
     """The l1 problems of this F-step, and F'A (K x d) for the A of step 3."""
     scatter, rho = between.scatter, how.rho
     _, ratio, E = discriminant_vectors(between, between.H.shape[1])
