@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -22,6 +22,9 @@ from scipy.special import chdtrc
 from ...rows.blocks import Block, BlockState, kernel
 from .kernels import Expectation, Mergeable, describe, expect, row_weights
 from .spatial_prior import SpatialPrior
+
+if TYPE_CHECKING:
+    from ..missing.completion import Gaps
 
 __all__ = [
     "COMPLETE_ROWS", "DistanceMoments", "EStep", "Pass", "Passes", "calibrated", "distance_moments", "distances",
@@ -47,9 +50,13 @@ class Pass:
 
 @dataclass(frozen=True)
 class EStep:
-    """The passes over complete rows, with an optional prior that ties each row to its neighbours."""
+    """The passes over complete rows, with an optional prior that ties each row to its neighbours.
+
+    Rows whose missing cells were completed are complete rows until a fit turns to the observed cells (`missing.exact`).
+    """
 
     prior: SpatialPrior | None = None
+    gaps: Gaps | None = None  # the missing cells of completed rows
 
     @property
     def shares_passes(self) -> bool:

@@ -29,7 +29,7 @@ __all__ = ["GapEStep", "GapPasses", "describe_gaps", "exact"]
 
 def exact(problem: Problem) -> Problem:
     """The same problem with an E-step that uses only the observed cells, if cells are missing."""
-    return problem if problem.gaps is None else replace(problem, e_step=GapEStep(problem.prior))
+    return problem if problem.gaps is None else replace(problem, e_step=GapEStep(problem.prior, problem.gaps))
 
 
 class GapEStep(EStep):
