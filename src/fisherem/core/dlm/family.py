@@ -36,7 +36,7 @@ class SparseSettings:
 
     method: str
     sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: chosen automatically
-    start: str = "fisher-em"  # or "cold"
+    cold: bool = False  # sparse from the first iteration
     scale_penalty: bool = False
     axis_weights: str = "equal"
     options: dict[str, Any] = field(default_factory=dict)  # further keywords of the sparse step
@@ -149,7 +149,7 @@ class DLMFamily(Family):
     @property
     def starts_cold(self) -> bool:
         """Whether sparse axes are used from the start, without a dense phase."""
-        return self.sparse is not None and self.sparse.start == "cold"
+        return self.sparse is not None and self.sparse.cold
 
     def dense(self) -> DLMFamily:
         """The same family without a penalty."""
