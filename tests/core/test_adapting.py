@@ -91,7 +91,7 @@ def test_the_ridge_stays_within_its_limits():
 def axes_of(Y, labels, ridge, n, most):
     problem = prepare(Y, ridge=ridge)
     groups = GroupMeans.of(problem, problem.start_states(labels, labels.max() + 1))
-    return useful_axes(groups.between(problem), n, most)
+    return useful_axes(groups.between(problem), n, most, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_columns_ten_times_the_median_are_named():
 @holds("few_valued")
 def test_columns_of_few_values_keep_them():
     rng = np.random.default_rng(0)
-    counts = rng.poisson(60, size=4000).astype(float)  # spacing 1, variance 60: 1/720
-    many = rng.poisson(120, size=4000).astype(float)  # 1/1440
+    counts = rng.poisson(75, size=4000).astype(float)  # spacing 1, variance 75: 1/900
+    many = rng.poisson(92, size=4000).astype(float)  # 1/1104
     assert Scores.of(np.column_stack([counts, many])).kept.tolist() == [True, False]
 
 

@@ -15,6 +15,7 @@ from ..core.engine.multistart import Specification
 from ..core.starts.partitions import start_of
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
+from ..policy.thresholds import THRESHOLDS
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
 from ..tables.counts import LOG_COUNTS
@@ -365,6 +366,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
                 raise ValueError(f"n_axes must be None for n_clusters=1, as one group has no axes; got {self.n_axes!r}")
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
         latent, start = self.means == Means.LATENT.value, start_of(self.init)
+        # a random partition does not separate the groups, so it cannot say how many axes are needed
+        adaptive_axes = latent and self.n_axes is None and start.separates
         family = DLMFamily(
             n_clusters=self.n_clusters,
             d=most if self.n_axes is None else min(most, self.n_axes),
@@ -373,8 +376,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             variance_floor=self.variance_floor,
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
-            # a random partition does not separate the groups, so it cannot say how many axes are needed
-            adaptive_axes=latent and self.n_axes is None and start.separates,
+            least_separation=THRESHOLDS.axis_separation if adaptive_axes else None,
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)

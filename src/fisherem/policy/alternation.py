@@ -34,8 +34,6 @@ _RELEVANT_ROUNDS = 2
 # a search from some forty starts took three quarters of the time, and on nine kinds of tables with added noise (five
 # draws each) it kept the same partition except in two draws, one better and one worse.
 _FIRST_ITERATIONS = 10
-# With more variables than this and than a quarter of the rows, a fit on the subset differs little from one on all.
-_MANY = 50
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,8 @@ class Climb(Rounds):
         self._rounds += 1
         partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
         support = self._support = relevant(partition, self._support, self.rank)
-        too_many = len(support) > _MANY and len(support) >= partition.n / 4
+        most = THRESHOLDS.climb_variables
+        too_many = len(support) > most and THRESHOLDS.climb_rows_per_variable * len(support) >= partition.n
         same = self._last is not None and np.array_equal(support, self._last)
         self.ended = self._rounds > _RELEVANT_ROUNDS or not len(support) or too_many or same
         self._last = support

@@ -141,7 +141,7 @@ def refitted(problem: Problem, spec: Specification[DLMFamily], found: Chosen, st
     Decisions that are made anew in every round may change with any small step of the effects, and never settle.
     """
     axes, m = found.fit.solution.axes, found.fit.solution.n_factors
-    family = replace(spec.family, model=found.model, d=axes.d, adaptive_axes=False)
+    family = replace(spec.family, model=found.model, d=axes.d, least_separation=None)
     phase = family.phases()[-1]
     if family.chooses_variables:
         support = np.flatnonzero(~problem.constant if axes.sparse is None else axes.sparse.any(axis=1))

@@ -112,14 +112,15 @@ def _short(spec: Specification) -> Specification:
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
     """How many axes the fit's own partition asks for."""
     family, d = _family(spec), fit.solution.axes.d
-    if not family.adaptive_axes or d == 1:
+    if family.least_separation is None or d == 1:
         return d
     labels = problem.rows.gather(fit.states, "labels")
     states = problem.start_states(labels, spec.n_clusters)
     groups = GroupMeans.of(problem, states)
     if not groups.whole:
         return d
-    return useful_axes(groups.between(family.adapt(problem, states)[0]), problem.weight, d)
+    between = groups.between(family.adapt(problem, states)[0])
+    return useful_axes(between, problem.weight, d, family.least_separation)
 
 
 def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:

@@ -117,7 +117,7 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
                 refused.add(m)
             else:
                 found[m] = _record(problem, spec, chosen, fit, m)
-        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
+        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)}, THRESHOLDS.factor_gain)
         # BIC depends on the partition: compute it for the one that these factors led to as well
         start = found[best]["fit"]
         values = judged.values(start)
@@ -135,7 +135,7 @@ def _named(values: dict[int, float]) -> list[int]:
 
     A partition that mixes groups has their difference in its noise, as one factor more.
     """
-    best = fewest_factors(values)
+    best = fewest_factors(values, THRESHOLDS.factor_gain)
     return [m for m in values if m <= best][-2:]
 
 

@@ -69,7 +69,7 @@ class DLMFamily(Family):
     sparse: SparseSettings | None = None  # None: no penalty
     means: Means = Means.FULL
     adaptive_ridge: bool = False  # choose the ridge from the partition that a run starts from
-    adaptive_axes: bool = False  # choose the number of axes from it
+    least_separation: float | None = None  # of an axis, by which it says how many there are; None: they are given
     subset: Subset | None = None
     frozen: Axes | None = None  # fixed axes
     n_factors: int = 0  # of the noise
@@ -98,7 +98,7 @@ class DLMFamily(Family):
         """Whether the ridge or the axes depend on the partition that a run starts from."""
         if self.n_clusters == 1 or self.frozen is not None:
             return False
-        return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
+        return self.subset is not None or self.adaptive_ridge or self.least_separation is not None
 
     def _adapted(self, problem: Problem, states: Any, groups: GroupMeans) -> tuple[Problem, DLMFamily]:
         """Adapt the ridge and the axes; no change if a group is empty, which the loop reports."""
@@ -110,9 +110,10 @@ class DLMFamily(Family):
             return problem, self
         if self.adaptive_ridge:
             problem = problem.with_ridge(automatic_ridge(problem, states, groups))
-        if not self.adaptive_axes:
+        if self.least_separation is None:
             return problem, self
-        return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
+        between = groups.inverted_between(problem)
+        return problem, replace(self, d=useful_axes(between, problem.weight, self.d, self.least_separation))
 
     def _metric(self, problem: Problem, states: Any, groups: GroupMeans) -> NoiseMetric:
         """The metric of the noise outside the axes that these groups have under a spherical noise."""
