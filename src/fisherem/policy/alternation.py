@@ -76,18 +76,16 @@ class Wanted:
         family = replace(spec.family, model=MODELS[self.model], sparse=None, subset=Subset(self.support), d=d)
         return Phase("sparse", family)
 
-    def shortened(self, spec: Specification) -> Specification:
-        """The specification with no more iterations than are wanted."""
-        if self.most is None or self.most >= spec.settings.max_iter:
-            return spec
-        return replace(spec, settings=replace(spec.settings, max_iter=self.most))
+
+def _limited(spec: Specification, wanted: Wanted) -> Specification:
+    return spec if wanted.most is None else spec.at_most(wanted.most)
 
 
 def fit_subset(problem: Problem, spec: Specification, wanted: Wanted) -> Fit | None:
     """Fisher-EM on some of the variables; None if it failed or lost a group."""
     states = problem.start_states(wanted.labels, spec.n_clusters)
     try:
-        fit = run_adapted(problem, states, wanted.shortened(spec), wanted.phase(problem, spec))
+        fit = run_adapted(problem, states, _limited(spec, wanted), wanted.phase(problem, spec))
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole else None
@@ -98,7 +96,7 @@ def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> 
     phases = [one.phase(problem, spec) for one in wanted]
     if len(wanted) < 2 or not all(can_share(problem, phase.family) for phase in phases):
         return [fit_subset(problem, spec, one) for one in wanted]
-    specs = [one.shortened(spec) for one in wanted]
+    specs = [_limited(spec, one) for one in wanted]
     cells = [(one.labels, own, phase) for one, own, phase in zip(wanted, specs, phases, strict=True)]
     fits = list(side_by_side(problem, cells))
     return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]

@@ -196,7 +196,7 @@ def _in_own_covariances(
         )
     if found is None:
         return chosen.first(decision), labels
-    given = replace(spec, init=found, first_start=False, settings=replace(spec.settings, max_iter=1))
+    given = replace(spec, init=found, first_start=False).at_most(1)
     where = problem if whole else here
     try:
         own = _dense(where, given, OWN_COVARIANCES if estimator.model == AUTO else estimator.model)
@@ -222,7 +222,7 @@ def _from_groups(
     least, limit = groups.gain.value - margin(groups.gain, spec.n_clusters), spec.settings.max_iter
 
     def fitted(most: int) -> Chosen | None:
-        given = replace(spec, init=groups.labels, first_start=False, settings=replace(spec.settings, max_iter=most))
+        given = replace(spec, init=groups.labels, first_start=False).at_most(most)
         try:
             return _dense(problem, given, model)
         except FitError:
@@ -351,10 +351,10 @@ def _on_all(problem: Problem, small: Problem, spec: Specification[DLMFamily], fo
     if family.chooses_variables:
         support = np.flatnonzero(~problem.constant if axes.sparse is None else axes.sparse.any(axis=1))
         phases = (Phase("sparse", replace(family, sparse=None, subset=Subset(support))),)
-    settings = spec.settings if found.moved else replace(spec.settings, max_iter=1)
+    again = spec if found.moved else spec.at_most(1)
     with problem.rows.threads():
         for phase in phases:
-            fit = continue_from(problem, fit, replace(spec, settings=settings), phase)
+            fit = continue_from(problem, fit, again, phase)
     fit = fit if found.moved else _kept(fit)
     if not fit.whole:
         raise FitError(f"the groups of a sample of the rows are not those of all: {fit.stop}")

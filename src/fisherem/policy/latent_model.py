@@ -81,7 +81,7 @@ def _fit(
 
 def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
     # which of several starts is best shows at the end only
-    look = _short(spec) if spec.first_start or len(starts) == 1 else spec
+    look = spec.at_most(_LOOK) if spec.first_start or len(starts) == 1 else spec
     compact, records = _fit(problem, look, starts)
     d = _axes_of(problem, spec, compact)
     if d < compact.solution.axes.d:  # the partition shows that some axes carry nothing
@@ -89,7 +89,7 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
     d = compact.solution.axes.d
     if not compact.whole:
         return Chosen(compact, records, MODELS[COMPACT]).said(Decision("model", COMPACT, "", "a group was lost"))
-    candidates = _compare(problem, _short(spec), compact)
+    candidates = _compare(problem, spec.at_most(_LOOK), compact)
     kept = next(record["model"] for record in candidates if record["kept"])
     if kept != COMPACT:
         try:
@@ -103,10 +103,6 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
     if look is not spec:
         compact, records = _fit(problem, spec, starts, d=d)
     return Chosen(compact, records, MODELS[kept]).said(model_decision(candidates))
-
-
-def _short(spec: Specification) -> Specification:
-    return replace(spec, settings=replace(spec.settings, max_iter=min(_LOOK, spec.settings.max_iter)))
 
 
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:

@@ -90,10 +90,10 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
     more).
     """
     there = exact(problem)
-    spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
+    spec = spec.looser(_TOLERANCE)
     keeps = problem.blocks is not None and not chosen.moved  # Fisher-EM does not improve latent classes
     if keeps:
-        spec = replace(spec, settings=replace(spec.settings, max_iter=1))
+        spec = spec.at_most(1)
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
         numbers.append(max(numbers[0], most_factors(problem, numbers[0])))

@@ -77,9 +77,9 @@ class Rows(ABC):
         """Bytes that the states of concurrent runs may take: 64 MB, or half the size of the rows if that is more."""
         return max(_ROOM, self.n * self.p * self.dtype.itemsize // 2)
 
-    @abstractmethod
     def fold(self, kernel: Callable, states, *args: Any, read: bool = True):
         """sum over blocks of kernel(block, state, *args); block is None unless `read`."""
+        return self.fold_several(kernel, [states], [args], read=read)[0]
 
     @abstractmethod
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:

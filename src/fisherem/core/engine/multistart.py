@@ -52,6 +52,14 @@ class Specification(Generic[F]):
         """The number of groups."""
         return self.family.n_clusters
 
+    def at_most(self, iterations: int) -> Specification[F]:
+        """The same with no more iterations than these."""
+        return replace(self, settings=replace(self.settings, max_iter=min(iterations, self.settings.max_iter)))
+
+    def looser(self, times: float) -> Specification[F]:
+        """The same with so many times the tolerance."""
+        return replace(self, settings=replace(self.settings, tol=times * self.settings.tol))
+
 
 def starting_points(problem: Problem, spec: Specification) -> list[Any]:
     """The starting points: labels, posteriors, rules or a fit."""

@@ -110,7 +110,7 @@ def short_runs(
     problem: Problem, spec: Specification, candidates: list[VariedStart], iterations: int = _SHORT
 ) -> tuple[list[Fit], list[dict]]:
     """The fits of the short runs, the best first, and a record of each run."""
-    short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
+    short = spec.at_most(iterations)
     fits: list[Fit] = []
     records = []
     for candidate in candidates:
@@ -169,11 +169,10 @@ def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
     """Large data: short runs from k-means on a sample, chosen by the likelihood of another sample."""
     if isinstance(spec.init, str) and spec.init == MIXED:
         spec = replace(spec, init="kmeans")
-    settings = replace(spec.settings, tol=_NEAR * spec.settings.tol)
-    short = replace(settings, max_iter=min(_ON_SAMPLE, settings.max_iter))
-    starts = starting_points(problem, replace(spec, settings=short))
+    near = spec.looser(_NEAR)
+    starts = starting_points(problem, near.at_most(_ON_SAMPLE))
     with problem.rows.threads():
-        return fit_from(problem, replace(spec, settings=settings), starts)
+        return fit_from(problem, near, starts)
 
 
 def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
@@ -206,7 +205,7 @@ def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, recor
 
 def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its parameters with one noise reduced."""
-    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
+    short = spec.at_most(_SECOND).settings
     fits = []
     for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
         try:
@@ -229,7 +228,7 @@ def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], r
 
 def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
     """The best of short runs after they are continued with a loose tolerance."""
-    near = replace(spec, settings=replace(spec.settings, tol=_NEAR * spec.settings.tol))
+    near = spec.looser(_NEAR)
     best: Fit | None = None
     for fit in fits:
         longer = _continued(problem, near, fit)
