@@ -1,4 +1,4 @@
-"""The default call with the means inside the axes: which axes carry anything, and which model fits inside them.
+"""The default call with the means inside the axes: which axes separate the groups, and which model fits inside them.
 
 Among the models with a common noise the posteriors depend on the coordinates inside the axes alone, so models can be
 compared there. Each candidate's mixture is fitted inside the axes of the most compact model, which are the same for
@@ -80,11 +80,11 @@ def _fit(
 
 
 def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
-    # which of several starts is best shows at the end only
+    # which of several starts is best is known only after convergence
     look = spec.at_most(_LOOK) if spec.first_start or len(starts) == 1 else spec
     compact, records = _fit(problem, look, starts)
     d = _axes_of(problem, spec, compact)
-    if d < compact.solution.axes.d:  # the partition shows that some axes carry nothing
+    if d < compact.solution.axes.d:  # some axes do not separate the groups of this partition
         compact, records = _fit(problem, look, starts, d=d)
     d = compact.solution.axes.d
     if not compact.whole:

@@ -59,7 +59,7 @@ class ColumnRoles:
     def check(self, path: Any, names: list[str], also: tuple[str, ...] = ()) -> None:
         """Raise an error if a name is neither a column of the file nor among `also`."""
         named = [("--id-column", self.id_column)] + [("--drop", name) for name in self.drop]
-        if self.only is None:  # what a model needs, it says itself
+        if self.only is None:  # the model reports the columns that it lacks
             named += [("--categories", name) for name in self.categories]
         if not self.elsewhere:
             named += [("--label-column", self.label_column), ("--weight-column", self.weight_column)]
