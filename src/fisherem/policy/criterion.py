@@ -21,7 +21,6 @@ its columns but one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from ..core.data.scatter import CovarianceOfSome, Scatter
 from ..core.dlm.ridge_and_axes import GroupMeans
 from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
+from ..rows.base import States
 from ..rows.variables import Blocks
 from .columns import columns_of
 
@@ -53,7 +53,7 @@ class Partition:
     among: int | None = None  # of how many variables these are some; None: they are all
 
     @classmethod
-    def of(cls, problem: Problem, states: Any) -> Partition:
+    def of(cls, problem: Problem, states: States) -> Partition:
         """The groups of the posteriors in the states; missing cells are completed given these groups."""
         if problem.gaps is not None:
             posteriors = problem.rows.gather(states, "posteriors")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg.lapack import dgeqrf, dorgqr
 
-from ...rows.base import ArrayRows, Rows
+from ...rows.base import ArrayRows, Rows, States
 from ...rows.variables import Blocks
 from .e_step import COMPLETE_ROWS, EStep
 from .kernels import ColumnMoments, begin, column_moments, group_sums, varying_columns
@@ -56,7 +56,7 @@ class Problem:
 
     rows: Rows
     scatter: Scatter
-    states: Any  # weights and squared norms of the rows; never with posteriors
+    states: States  # weights and squared norms of the rows; never with posteriors
     weight: float  # sum of the weights: the n of the formulas
     mean: np.ndarray  # overall mean relative to the centre (rounding, not zero)
     centre: np.ndarray  # p, in the variables
@@ -124,7 +124,7 @@ class Problem:
             return replace(self, whitened=self.whitened.with_ridge(share))
         return replace(self, scatter=self.scatter.with_ridge(share))
 
-    def in_metric(self, metric: NoiseMetric | None, states: Any) -> Problem:
+    def in_metric(self, metric: NoiseMetric | None, states: States) -> Problem:
         """The same data in the metric of a noise with factors; the rows' norms in it are added to the states."""
         if metric is None:
             return self
@@ -133,15 +133,15 @@ class Problem:
         share = self.scatter.ridge / self.scatter.mean_variance
         return replace(self, whitened=WhitenedScatter(metric, metric.half_solve(half.T), share, self.p))
 
-    def fresh_states(self) -> Any:
+    def fresh_states(self) -> States:
         """New states with the rows' weights and norms only."""
         return self.rows.derive(self.states, _LASTING)
 
-    def states_of(self, fit, *names: str) -> Any:
+    def states_of(self, fit, *names: str) -> States:
         """New states that share the named values with those of a fit."""
         return self.rows.derive(fit.states, _LASTING + names)
 
-    def start_states(self, start, n_clusters: int) -> Any:
+    def start_states(self, start, n_clusters: int) -> States:
         """States with posteriors from labels (n), posteriors (n x K), or a rule with a `fill` method."""
         states = self.fresh_states()
         if isinstance(start, np.ndarray):
@@ -221,7 +221,7 @@ def unit_for(mean_variance: float) -> float:
 class _Moments:
     """The result of two passes over the rows, after which they are centred."""
 
-    states: Any
+    states: States
     centre: np.ndarray
     constant: np.ndarray
     sums: ColumnMoments  # about the centre; without cross-products where n <= p

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.dlm import DLM
+from ...rows.base import States
 from ...solvers.small import nearest_orthonormal
 from ..data.kernels import GroupSums
 from ..data.noise_metric import NoiseMetric, metric_of
@@ -83,7 +84,7 @@ class DLMFamily(Family):
         """The F- and M-steps of a new run."""
         return DLMStep(self, problem)
 
-    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
+    def adapt(self, problem: Problem, states: States) -> tuple[Problem, DLMFamily]:
         """The metric of the noise, the ridge and the number of axes for the partition in the states."""
         in_metric = self.n_factors > 0 and problem.metric is None
         if not in_metric and not self._adaptive:
@@ -100,7 +101,7 @@ class DLMFamily(Family):
             return False
         return self.subset is not None or self.adaptive_ridge or self.least_separation is not None
 
-    def _adapted(self, problem: Problem, states: Any, groups: GroupMeans) -> tuple[Problem, DLMFamily]:
+    def _adapted(self, problem: Problem, states: States, groups: GroupMeans) -> tuple[Problem, DLMFamily]:
         """Adapt the ridge and the axes; no change if a group is empty, which the loop reports."""
         if not self._adaptive:
             return problem, self
@@ -115,14 +116,14 @@ class DLMFamily(Family):
         between = groups.inverted_between(problem)
         return problem, replace(self, d=useful_axes(between, problem.weight, self.d, self.least_separation))
 
-    def _metric(self, problem: Problem, states: Any, groups: GroupMeans) -> NoiseMetric:
+    def _metric(self, problem: Problem, states: States, groups: GroupMeans) -> NoiseMetric:
         """The metric of the noise outside the axes that these groups have under a spherical noise."""
         there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
         between = groups.between(there)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
         return metric_of(W, self.n_factors, problem.n_varying)
 
-    def _with_scatter(self, problem: Problem, states: Any, groups: GroupMeans) -> Subset:
+    def _with_scatter(self, problem: Problem, states: States, groups: GroupMeans) -> Subset:
         assert self.subset is not None
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance

@@ -20,10 +20,10 @@ dropped; three means on a line, for example, have one axis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...rows.base import States
 from ..data.kernels import Spread, spread_of_rows, spread_within
 from ..data.problem import Problem
 from ..data.scatter import Scatter
@@ -48,7 +48,7 @@ class GroupMeans:
     means: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem, states: Any) -> GroupMeans:
+    def of(cls, problem: Problem, states: States) -> GroupMeans:
         """The groups of the posteriors in the states, by a pass over the rows."""
         sums = problem.group_sums(states)
         return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
@@ -95,7 +95,7 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
     return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
-def automatic_ridge(problem: Problem, states: Any, groups: GroupMeans, support: np.ndarray | None = None) -> float:
+def automatic_ridge(problem: Problem, states: States, groups: GroupMeans, support: np.ndarray | None = None) -> float:
     """The ridge for these groups, as a share of the mean variance of all variables, or of those in `support`.
 
     For all variables it is in the metric of the noise, if that has factors.

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._utils.wording import group_name
-from ...rows.base import ArrayRows
+from ...rows.base import ArrayRows, States
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
 from ..data.sampling import two_samples
@@ -98,7 +98,7 @@ def chosen_start(problem: Problem, spec: Specification, of_sample: Callable, rng
     return replace(best, solution=best.solution.moved(small.centre), states=[], history=[])
 
 
-def _adapted(family: Family, problem: Problem, states: Any) -> tuple[Problem, Any, Family]:
+def _adapted(family: Family, problem: Problem, states: States) -> tuple[Problem, Any, Family]:
     problem, family = family.adapt(problem, states)
     return problem, states, family
 
@@ -109,7 +109,7 @@ def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
     return evaluate(rows, rows.states(), fit.solution, ()).log_likelihood
 
 
-def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
+def _states_from(problem: Problem, start: Any, n_clusters: int) -> States:
     if not isinstance(start, Fit):
         return problem.start_states(start, n_clusters)
     return problem.states_of(start if start.states else restore(problem, start), "posteriors")
@@ -140,7 +140,7 @@ def joined(before: list[dict], after: list[dict]) -> list[dict]:
 
 
 def run_adapted(
-    problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+    problem: Problem, states: States, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
 ) -> Fit:
     """Run a phase from the posteriors in the states, with the family adapted to them.
 
