@@ -4,6 +4,7 @@
     the groups      Fisher-EM from k-means; other starts where these clearly gain more
     covariances     common, or one per group where that clearly gains more
     the model       by the likelihood inside the axes (`latent_model`), or of whole fits with full means (`model`)
+    the axes        those that separate the groups (`latent_model`)
     the variables   those that make these groups (`variables`)
     the noise       as many common factors as BIC asks for (`noise`)
     missing cells   all of it on completed rows; the fit then goes on from there on the observed cells (`missing`)
@@ -31,7 +32,7 @@ from .alternation import FittedSubset, Wanted, fit_subset
 from .decisions import Chosen, Decision
 from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
-from .latent_model import fit_latent
+from .latent_model import fit_latent, naming_axes
 from .missing import fit_observed
 from .model import fit_best
 from .noise import NOISE_AUTO, fit_with_factors, with_factors
@@ -92,7 +93,7 @@ def _on_these(problem: Problem, spec: Specification[DLMFamily], estimator, neigh
             chosen = _with_variables(problem, dense_spec, estimator.model, chosen, groups)
         elif family.sparse is not None:
             chosen = _with_shares(problem, spec, chosen)
-    chosen = _with_noise(problem, spec, chosen, estimator)
+    chosen = naming_axes(spec, _with_noise(problem, spec, chosen, estimator))
     return _naming_small_groups(problem, chosen, estimator.min_size)
 
 

@@ -28,7 +28,7 @@ from ..model.dlm import MODELS
 from .decisions import Chosen, Decision, model_decision
 from .thresholds import THRESHOLDS
 
-__all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]
+__all__ = ["COMPACT", "fit_latent", "model_candidates", "naming_axes", "roomy_model"]
 
 COMPACT, ROOMY = "AB", "AkB"
 # Iterations of the fits that are only compared.
@@ -103,6 +103,17 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
     if look is not spec:
         compact, records = _fit(problem, spec, starts, d=d)
     return Chosen(compact, records, MODELS[kept]).said(model_decision(candidates))
+
+
+def naming_axes(spec: Specification, chosen: Chosen) -> Chosen:
+    """Fewer axes than groups less one, as a decision of the record; none if all axes are kept or they were given."""
+    d, most, least = chosen.fit.solution.axes.d, spec.family.d, spec.family.least_separation
+    if least is None or d >= most:
+        return chosen
+    reason = f"the others separate the groups less than {least:g} times as much as chance"
+    if chosen.fewest is not None:
+        reason = "C(K, S) of the selected variables is largest with so many"
+    return chosen.said(Decision("axes", f"{d} of {most}", "", reason))
 
 
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
