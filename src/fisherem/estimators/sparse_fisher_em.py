@@ -41,10 +41,10 @@ class SparseFisherEM(FisherEM):
         The sparse F-step of a given `sparsity`: the lasso of the projected data (Algorithm 1), the penalised
         regression (Algorithm 2) or the penalised SVD of the between-covariance (Algorithm 3).
     sparsity : "auto", float or sequence, default="auto"
-        "auto" finds the variables together with the groups: the criterion C(K, S) selects variables for a
-        partition, Fisher-EM on these variables improves the partition, and so on; sparse k-means gives the start where
-        k-means is no better than chance. A number in (0, 1], for all axes or one per axis, is the share of the full
-        solution's l1 norm ("two-step", "regression") or of sqrt(p) ("svd"); 1 means dense.
+        "auto" selects the variables after the groups are found: those that the criterion C(K, S) selects, if Fisher-EM
+        on them gives the same groups, otherwise the shortest list that gives the groups back on other rows. A number
+        in (0, 1], for all axes or one per axis, is the share of the full solution's l1 norm ("two-step",
+        "regression") or of sqrt(p) ("svd"); 1 means dense.
     start : {"fisher-em", "cold"}, default="fisher-em"
         Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
         iteration.

@@ -129,7 +129,7 @@ def arrange(
 ) -> Arranged:
     """Which columns of a file name its rows, and which describe them.
 
-    `frame` may hold only those of the `width` columns that come into question, from the column `first` on.
+    `frame` may hold only those of the `width` columns that are relevant, from the column `first` on.
     """
     names = list(map(str, frame.columns))
     several = (frame.shape[1] if width is None else width) > 1
