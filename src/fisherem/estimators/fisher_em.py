@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
-
 from sklearn.base import BaseEstimator
 
 from .._utils.public import public
@@ -18,7 +16,6 @@ from ..policy.noise import NOISE_AUTO
 from ..policy.thresholds import THRESHOLDS
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
-from ..tables.counts import LOG_COUNTS
 from ..tables.kinds import in_precision_of
 from ..tables.parameters import DEFAULT_MEMORY
 from .covariates import COVARIATE_ATTRIBUTES, check_combination, fit_and_attach
@@ -344,20 +341,6 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     # the kind of grid of a search by a criterion (`search.search_parameters.GRIDS`), and the parameters it compares
     _grid = "dlm"
     _compared: tuple[str, ...] = ("model",)
-
-    def _dense(self, n_clusters: int, **changes) -> FisherEM:
-        """A FisherEM with this estimator's parameters, on one thread, with noise factors only if a number is given.
-
-        It is fitted to parts of the rows once the variables are known.
-        """
-        given = self.get_params(deep=False)
-        known = {name: given[name] for name in signature(FisherEM).parameters if name in given}
-        known["categories"] = None  # parts of the rows are encoded already
-        if known["transformation"] == LOG_COUNTS:  # and logarithms
-            known["transformation"] = "none"
-        if isinstance(known["noise_factors"], str):
-            known["noise_factors"] = 0
-        return FisherEM(**(known | {"n_clusters": n_clusters, "n_jobs": 1, "n_axes": None} | changes))
 
     def _specification(self, n: int, p: int) -> Specification:
         most = min(self.n_clusters - 1, p - 1)
