@@ -19,7 +19,7 @@ from fisherem.experiments.table4 import matrix_product
 from fisherem.rivals.regressions import Regressions
 from fisherem.rivals.roles import assign_roles
 from fisherem.rivals.stepwise import DIRECTIONS
-from fisherem.rivals.subsets import Family, Subsets
+from fisherem.rivals.subsets import CovarianceKind, Subsets
 from fisherem.search.scoring import accuracy
 
 warnings.simplefilter("ignore")
@@ -123,7 +123,7 @@ def search(limit=900.0):
 def glass():
     """Every set of 4, 5, 8 or 9 variables of glass judged by the criterion of SRUW, with the shapes of SelvarMix."""
     X, y = datasets.load("glass")
-    subsets = Subsets(X, Family((6,), ("EEE", "VEE", "EVV", "VVV"), 200, 1e-5))
+    subsets = Subsets(X, CovarianceKind((6,), ("EEE", "VEE", "EVV", "VVV"), 200, 1e-5))
     regressions = Regressions(subsets.X)
     print("\n| variables | best sets of glass: criterion, variables, shape, accuracy |\n|---|---|")
     for size in (4, 5, 8, 9):

@@ -1,15 +1,11 @@
 import os
-import tempfile
 from pathlib import Path
 
-# before hypothesis is imported: its examples are kept outside the project's folder, which may be read-only
-os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "fisherem-hypothesis"))
 if os.environ.get("FISHEREM_DATA"):  # every test has a working directory of its own
     os.environ["FISHEREM_DATA"] = str(Path(os.environ["FISHEREM_DATA"]).resolve())
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from sklearn.preprocessing import StandardScaler
 
 from fisherem import SparseFisherEM, datasets
@@ -17,13 +13,9 @@ from fisherem._utils import parallel
 from fisherem.core.data import sampling
 from fisherem.core.starts import partitions
 from fisherem.tables import dask_table as dask_tables
-from tests import watching
+from tests import profiles, watching
 
-# Whether a commit's build passes must not depend on luck: there the examples are always the same. By hand, `make test`
-# and `make attack` try fresh ones.
-settings.register_profile("ci", derandomize=True, database=None, deadline=None, print_blob=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+PROFILES = profiles  # hypothesis has its profile from now on
 
 
 @pytest.hookimpl(wrapper=True)

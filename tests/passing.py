@@ -2,7 +2,7 @@
 
 
 class AtPass:
-    """After the n-th iteration of a fit `act` is called; `passes` counts the iterations."""
+    """After the n-th iteration of a fit, or every one, `act` is called; `passes` counts the iterations."""
 
     def __init__(self, n, act):
         self.n, self.act, self.passes = n, act, 0
@@ -12,5 +12,5 @@ class AtPass:
 
     def passed(self, n, phase, history, posteriors):
         self.passes += 1
-        if self.passes == self.n:
+        if self.n is None or self.passes == self.n:
             self.act()

@@ -9,7 +9,7 @@ from fisherem import FactorMixture, FisherEM, SparseFisherEM, SparseKMeans
 from fisherem.cli import main
 from fisherem.core.data.problem import prepare
 from fisherem.core.engine.multistart import FitError
-from fisherem.core.factors.starts import Candidate, _continued, short_runs
+from fisherem.core.factors.starts import VariedStart, _continued, short_runs
 from fisherem.estimators.fitting import specification
 
 pytestmark = [
@@ -96,6 +96,6 @@ def test_a_run_that_cannot_be_continued_stands(rows):
     """The posteriors leave a group without rows: an error of the loop, which must not end the other starts."""
     spec = specification(FactorMixture(2, 1, structure="MCFA", random_state=0), *rows.shape)
     problem = spec.family.prepared(prepare(rows, ridge=0.1))
-    (fit,), _ = short_runs(problem, spec, [Candidate((rows[:, 0] > 3).astype(int), 0)])
+    (fit,), _ = short_runs(problem, spec, [VariedStart((rows[:, 0] > 3).astype(int), 0)])
     fit.states = problem.start_states(np.zeros(40, int), 2)
     assert _continued(problem, spec, fit) is fit

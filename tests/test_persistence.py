@@ -26,7 +26,7 @@ from fisherem import (
     save,
 )
 from fisherem.cli.data import open_for
-from fisherem.cli.options import Source
+from fisherem.cli.options import TableOptions
 from fisherem.persistence import ModelFileError
 from fisherem.rivals import RIVALS
 
@@ -288,7 +288,7 @@ def test_models_without_posteriors_are_refused_by_the_commands(frame, tmp_path):
     path = save(SparseKMeans(2, bound=2.0, random_state=0).fit(frame), tmp_path / "model.skops")
     frame.to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match="holds a fitted SparseKMeans, which gives no posteriors"):
-        open_for(load(path), Source(tmp_path / "x.csv"), "1GB")
+        open_for(load(path), TableOptions(tmp_path / "x.csv"), "1GB")
 
 
 def test_damaged_directories_are_named(frame, tmp_path):

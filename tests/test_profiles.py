@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 PROJECT = Path(__file__).parents[1]
-SHOW = "import tests.conftest; from hypothesis import settings; print(settings().derandomize)"
+SHOW = "import tests.profiles; from hypothesis import settings; print(settings().derandomize)"
 
 
 @pytest.mark.parametrize(("value", "expected"), [("1", "True"), (None, "False")])
@@ -24,6 +25,7 @@ def test_only_ci_repeats_its_examples(value, expected):
         check=True,
     )
     assert done.stdout.split() == [expected]
+    assert settings().derandomize == bool(os.environ.get("CI"))  # here it was loaded as well
 
 
 def test_the_build_says_that_it_is_one():

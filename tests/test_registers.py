@@ -1,8 +1,10 @@
 """One register per kind: a new entry is known to the estimators, the search, the report, `compare`, model files and the
 command line at once, wherever its kind has a meaning there."""
 
+import ast
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.base import BaseEstimator, ClusterMixin
 
+import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM, compare, images, load, report, save
 from fisherem._utils.register import Register
 from fisherem.cli import main
@@ -18,7 +21,7 @@ from fisherem.core.dlm.f_step.step import AXIS_WEIGHTS, DISCRIMINANTS, SPARSE_ST
 from fisherem.core.engine.loop import STOPPING
 from fisherem.core.starts.partitions import STARTS, Start
 from fisherem.images.read import READERS as IMAGE_READERS
-from fisherem.images.read import Reader as ImageReader
+from fisherem.images.read import ImageReader
 from fisherem.images.write import WRITERS as IMAGE_WRITERS
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
@@ -92,6 +95,21 @@ def test_a_register_refuses_what_it_has_and_lists_what_it_knows(register):
     with register.having("nonsense", register[name]) as entry:
         assert register.find("nonsense") is entry
     assert "nonsense" not in register
+
+
+def test_nothing_compares_the_names_of_variants():
+    """Endings of files are compared with the names of files, and the experiments name the methods of the paper."""
+    names = {name for register in REGISTERS for name in register if not name.startswith(".")} - {"model"}
+    root = Path(fisherem.__file__).parent
+    found = []
+    for path in root.rglob("*.py"):
+        if path.parent.name == "experiments":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+                texts = [side.value for side in (node.left, *node.comparators) if isinstance(side, ast.Constant)]
+                found += [f"{path.relative_to(root)}:{node.lineno}: {ast.unparse(node)}" for t in texts if t in names]
+    assert not found
 
 
 # -- the algorithm -------------------------------------------------------------------------------------------------

@@ -236,19 +236,24 @@ def test_variables_are_chosen_with_whatever_else_is_given(frame, given):
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
 
 
-def test_large_tables_of_one_group_and_samples_without_a_fit(treat_as_large, monkeypatch):
+def test_large_tables_of_one_group_and_samples_without_a_fit(treat_as_large):
     from fisherem.core.engine.multistart import FitError
-    from fisherem.policy import default_fit
+    from fisherem.core.starts.partitions import STARTS
 
-    def hopeless(problem, rng):
-        raise FitError("not this sample")
+    def for_all_rows_only(problem, n_clusters, n_init, rng):
+        sizes.append(problem.rows.n)
+        if problem.rows.n < 6000:
+            raise FitError("not this sample")
+        return STARTS["kmeans"](problem, n_clusters, n_init, rng)
 
+    sizes = []
     X, _ = datasets.simulate(6000, 1.7, random_state=0)
     treat_as_large(80_000)
     assert not SparseFisherEM(1, scale="none").fit(X).support_.any()
-    monkeypatch.setattr(default_fit, "sample_problem", hopeless)
-    model = SparseFisherEM(3, scale="none", random_state=0).fit(X)
-    dense = FisherEM(3, scale="none", random_state=0).fit(X)
+    with STARTS.having("for-all-rows", for_all_rows_only):
+        model = SparseFisherEM(3, scale="none", init="for-all-rows", random_state=0).fit(X)
+        dense = FisherEM(3, scale="none", init="for-all-rows", random_state=0).fit(X)
+    assert min(sizes) < 6000  # a sample was tried
     np.testing.assert_array_equal(model.labels_, dense.labels_)
 
 

@@ -338,7 +338,7 @@ def _given(problem: Problem, model: SparseFisherEM, start: np.ndarray, support: 
     spec: Any = specification(model, problem.rows.n, problem.p)
     # no ridge: the plane of given groups must not depend on the units of the variables
     subset = Subset(support, CorrelationScatter(problem.scatter.block(support), _NO_RIDGE))
-    fixed = {"adaptive_ridge": False, "adaptive_axes": False, "sparse": None, "d": min(rank, len(support))}
+    fixed = {"adaptive_ridge": False, "least_separation": None, "sparse": None, "d": min(rank, len(support))}
     family = replace(spec.family, subset=subset, **fixed)
     try:
         fit = run(problem, problem.start_states(start, spec.n_clusters), family, spec.settings)

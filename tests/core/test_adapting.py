@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from fisherem import FisherEM, datasets
+from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
-from fisherem.core.dlm.ridge_and_axes import Groups, automatic_ridge, useful_axes
+from fisherem.core.dlm.ridge_and_axes import GroupMeans, automatic_ridge, useful_axes
 from tests.naive import count_useful_axes, within_centred
 
 LEAST, MOST = 1e-3, 10.0
@@ -35,7 +35,7 @@ def expected_ridge(Y, labels):
 def ridge_of(Y, labels, weights=None, support=None, **keywords):
     problem = prepare(Y, weights, ridge=1e-3, **keywords)
     states = problem.start_states(labels, labels.max() + 1)
-    return automatic_ridge(problem, states, Groups.of(problem, states), support)
+    return automatic_ridge(problem, states, GroupMeans.of(problem, states), support)
 
 
 @pytest.mark.parametrize(("n", "p"), [(500, 8), (90, 8), (60, 30), (40, 40), (30, 100), (12, 300)])
@@ -90,8 +90,8 @@ def test_the_ridge_stays_within_its_limits():
 
 def axes_of(Y, labels, ridge, n, most):
     problem = prepare(Y, ridge=ridge)
-    groups = Groups.of(problem, problem.start_states(labels, labels.max() + 1))
-    return useful_axes(groups.between(problem), n, most)
+    groups = GroupMeans.of(problem, problem.start_states(labels, labels.max() + 1))
+    return useful_axes(groups.between(problem), n, most, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,12 @@ def test_means_on_a_line_have_one_axis_and_a_triangle_has_two(corners, d, p):
     Y[:, :2] += corners[labels]
     assert axes_of(Y, labels, ridge_of(Y, labels), 150, 2) == d
     if p == 10:
-        assert FisherEM(3, random_state=0).fit(Y).loadings_.shape[1] == d
+        for kind, reason in ((FisherEM, "3 times as much as chance"), (SparseFisherEM, "of the selected variables")):
+            model = kind(3, random_state=0).fit(Y)
+            assert model.loadings_.shape[1] == d
+            record = model.decisions_[model.decisions_["decision"] == "axes"]
+            assert record["choice"].tolist() == (["1 of 2"] if d == 1 else [])
+            assert record["reason"].str.contains(reason).all()
 
 
 def test_the_papers_simulation_has_one_axis():

@@ -13,7 +13,7 @@ from fisherem import FisherEM, SparseFisherEM, datasets, load, save
 from fisherem.core.data.noise_metric import NoiseMetric, metric_of
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.family import DLMFamily, Means
-from fisherem.core.dlm.ridge_and_axes import Groups, noise_covariance
+from fisherem.core.dlm.ridge_and_axes import GroupMeans, noise_covariance
 from fisherem.core.engine.loop import Settings, run
 from fisherem.model.dlm import MODELS
 from fisherem.policy.noise import factor_numbers
@@ -106,7 +106,7 @@ def test_given_the_coordinates_the_noise_is_that_of_the_groups(table):
     p = X.shape[1]
     problem = prepare(X, ridge=1e-3)
     U = np.linalg.qr(np.random.default_rng(2).normal(size=(p, 2)))[0]
-    H = Groups.of(problem, problem.start_states(labels, 3)).between(problem).H
+    H = GroupMeans.of(problem, problem.start_states(labels, 3)).between(problem).H
     found = noise_covariance(problem, H, problem.scatter.to_rows(U))
     found = problem.scatter.to_variables(problem.scatter.to_variables(found).T)
     inside = within_centred(X, labels)

@@ -56,16 +56,47 @@ def test_a_run_does_not_depend_on_those_beside_it(problem):
     assert again.log_likelihood == pytest.approx(first.log_likelihood, rel=1e-9)
 
 
-def test_all_runs_share_every_pass(problem, monkeypatch):
-    seen = []
-    fold = ArrayRows.fold_several
+class Counted:
+    """An engine of rows that counts the fits that share each pass."""
 
-    def counted(self, kernel, states, args, *, read=True):
-        seen.append((kernel, len(states)))
-        return fold(self, kernel, states, args, read=read)
+    def __init__(self, *args, **keywords):
+        self.seen = []
+        super().__init__(*args, **keywords)
 
-    monkeypatch.setattr(ArrayRows, "fold_several", counted)
+    def fold_several(self, kernel, states, args, *, read=True):
+        self.seen.append((kernel, len(states)))
+        return super().fold_several(kernel, states, args, read=read)
+
+
+class CountedRows(Counted, ArrayRows):
+    pass
+
+
+class CountedFileRows(Counted, FileRows):
+    pass
+
+
+class CountedTable:
+    def __init__(self, X):
+        self.X = X
+
+    def rows(self, weights, n_jobs):
+        return CountedRows(self.X, weights, n_jobs=n_jobs, block_rows=60)
+
+
+class CountedFileTable(FileTable):
+    made = ()
+
+    def rows(self, weights, n_jobs):
+        found = CountedFileRows(self.source, weights, memory=self.memory, n_jobs=n_jobs, names=self.names)
+        self.made = (*self.made, found)
+        return found
+
+
+def test_all_runs_share_every_pass(wine):
+    problem = prepare(CountedTable(wine[0]), ridge="auto")
     found = together.run_together(runs(problem, 5)[0])
+    seen = problem.rows.seen
     assert {kernel for kernel, _ in seen} == {measure, expect}
     assert len(seen) == 2 * max(fit.n_iter for fit in found)  # not 2 per fit and iteration
     assert seen[0] == (measure, 5)
@@ -185,25 +216,18 @@ def test_several_folds_are_as_many_single_ones(rows, kernel):
         )
 
 
-def test_several_models_from_one_reading(wine, tmp_path, monkeypatch):
+def test_several_models_from_one_reading(wine, tmp_path):
     """A search by BIC on a file: the models of one number of groups are fitted side by side."""
     X = wine[0]
     np.save(tmp_path / "X.npy", X)
+    table = CountedFileTable(open_npy(tmp_path / "X.npy"), 35_000)  # half of what wine takes
 
     def search(data):
-        estimator = FisherEM(random_state=0, noise_factors=0, memory="35kB", n_jobs=1)  # half of what wine takes
+        estimator = FisherEM(random_state=0, noise_factors=0, n_jobs=1)
         return ModelSearch(estimator, n_clusters=[2, 3], criterion="bic", n_jobs=1).fit(data)
 
-    readings = []
-    read = FileRows.fold_several
-
-    def counted(self, kernel, states, args, *, read=True, fold=read):
-        readings.append(len(states))
-        return fold(self, kernel, states, args, read=read)
-
-    monkeypatch.setattr(FileRows, "fold_several", counted)
-    memory, file = search(X), search(tmp_path / "X.npy")
-    assert max(readings) == 12
+    memory, file = search(X), search(table)
+    assert max(together for rows in table.made for _, together in rows.seen) == 12
     assert len(file.results_) == 24
     for column in ("n_clusters", "model", "n_iter", "stop_reason"):
         assert (memory.results_[column] == file.results_[column]).all()

@@ -32,7 +32,7 @@ def held(groups, model, max_iter=25):
     Y, T = groups
     problem = prepare(Y, ridge=1e-3)
     U = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 2)))[0]
-    family = family_of(model, problem, frozen=Axes(U), adaptive_axes=False)
+    family = family_of(model, problem, frozen=Axes(U), least_separation=None)
     fit = run(problem, problem.start_states(T, 3), family, Settings(max_iter, 0.0, "aitken"))
     return problem, U, fit
 
@@ -93,7 +93,7 @@ def test_few_rows_are_drawn_together():
         labels = np.arange(n) % 3
         problem = prepare(X, ridge=1e-3)
         U = np.eye(6)[:, :2]
-        family = family_of("AB", problem, frozen=Axes(U), adaptive_axes=False)
+        family = family_of("AB", problem, frozen=Axes(U), least_separation=None)
         fit = run(problem, problem.start_states(labels, 3), family, Settings(1, 0.0, "aitken"))
         means = np.array([X[labels == k, :2].mean(axis=0) for k in range(3)])
         posterior = fit.solution.density.latent_means

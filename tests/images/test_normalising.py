@@ -7,7 +7,7 @@ from fisherem import FisherEM
 from fisherem.images import clean, segment
 from fisherem.images.clean import CleanPixels
 from fisherem.images.cube import Cube, Pixels
-from fisherem.images.normalising import Rule, divided
+from fisherem.images.normalising import NormRule, divided
 from fisherem.policy.judge import mixture_gain
 from fisherem.search.scoring import accuracy
 
@@ -77,7 +77,7 @@ def test_rows_of_zeros_stay_when_they_are_divided():
 
 
 def test_pixels_without_enough_different_values_show_no_groups():
-    rule = Rule([FisherEM(3)], 0)
+    rule = NormRule([FisherEM(3)], 0)
     assert rule(CleanPixels(Pixels(np.ones((5, 10, 4))), None, None)) is True  # no way shows any: the first stands
     assert set(rule.gains.values()) == {-np.inf}
     assert rule.second is None
@@ -104,7 +104,7 @@ def test_dark_pixels_are_not_blown_up():
 
 def test_the_gain_is_that_of_the_mixture_on_the_main_axes_of_softly_divided_pixels(lit):
     rows = lit.reshape(-1, 40)
-    rule = Rule([FisherEM(3, scale="none", random_state=0)], 0)
+    rule = NormRule([FisherEM(3, scale="none", random_state=0)], 0)
     way = rule(CleanPixels(Pixels(lit), None, None))
     norms = np.linalg.norm(rows, axis=1)
     soft = rows / np.sqrt(norms**2 + np.median(norms) ** 2)[:, None]

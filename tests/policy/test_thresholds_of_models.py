@@ -5,12 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fisherem import FisherEM
+from fisherem import FisherEM, SparseFisherEM
 from fisherem.core.data.joint_regression import JointRegression
 from fisherem.core.data.problem import prepare
+from fisherem.estimators.fitting import specification
 from fisherem.estimators.naming import axis_names
 from fisherem.model.dlm import MODELS
 from fisherem.policy import missing, noise, variables
+from fisherem.policy.alternation import Climb
 from fisherem.policy.covariates import confounded, decides_anew, distance_moved, is_settled
 from fisherem.policy.criterion import Partition
 from fisherem.policy.decisions import Chosen
@@ -34,6 +36,42 @@ def test_columns_with_a_frequent_value_are_not_bent():
 
     assert bent(39)
     assert not bent(41)
+
+
+@holds("axis_separation")
+def test_axes_separate_three_times_as_much_as_chance():
+    """The first of two axes separates the groups well, the second `times` as much as chance would."""
+    n, p, labels = 300, 6, np.arange(300) % 3
+    rest = np.random.default_rng(0).normal(size=(n, p))
+    for k in range(3):
+        rest[labels == k] -= rest[labels == k].mean(axis=0)
+    rest = rest @ np.linalg.inv(np.linalg.cholesky(rest.T @ rest / n).T)  # within the groups S is the identity
+    for times, d in ((2.9, 1), (3.1, 2)):
+        b = np.sqrt(times * p / (n - 3) / 2)
+        means = np.zeros((3, p))
+        means[:, 0], means[:, 1] = (4, -4, 0), (b, b, -2 * b)
+        problem = prepare(rest + means[labels], ridge=1e-6)
+        family = specification(FisherEM(3, ridge=1e-6), n, p).family
+        assert family.adapt(problem, problem.start_states(labels, 3))[1].d == d
+
+
+@holds("factor_gain")
+def test_the_fewest_factors_with_nearly_all_of_the_gain():
+    assert noise._named({0: 0.0, 1: 94.0, 2: 100.0}) == [1, 2]
+    assert noise._named({0: 0.0, 1: 96.0, 2: 100.0}) == [0, 1]
+
+
+@holds("climb_variables", "climb_rows_per_variable")
+def test_climbs_end_at_groups_that_differ_in_many_variables():
+    def ended(n, p):
+        labels = np.arange(n) % 2
+        X = np.random.default_rng(0).normal(size=(n, p)) + 3 * labels[:, None]
+        climb = Climb(prepare(X, ridge="auto"), specification(SparseFisherEM(2), n, p), labels, 1)
+        climb.wanted()
+        return climb.ended
+
+    assert [ended(200, p) for p in (50, 51)] == [False, True]
+    assert [ended(n, 60) for n in (240, 244)] == [True, False]
 
 
 @holds("explains")

@@ -192,11 +192,11 @@ def test_columns_that_repeat_a_fifth_of_their_values_are_stuck():
 
 
 def matched(wavelengths, selected=None, bad=None, **options):
-    """A model of ten bands 1 apart, and a cube of these wavelengths."""
-    own = np.arange(10.0) + 1000
-    cube = Cube(np.ones((2, 2, len(wavelengths))), np.asarray(wavelengths, float), "nm", bad_bands=bad)
+    """A model of bands 1 apart (ten, unless `selected` has more), and a cube of these wavelengths."""
     selected = np.zeros(10, bool) if selected is None else selected
-    return match_bands(own, "nm", np.arange(10), 10, cube, selected=selected, **options)
+    p = len(selected)
+    cube = Cube(np.ones((2, 2, len(wavelengths))), np.asarray(wavelengths, float), "nm", bad_bands=bad)
+    return match_bands(np.arange(p) + 1000.0, "nm", np.arange(p), p, cube, selected=selected, **options)
 
 
 @holds("band_distance")
@@ -224,17 +224,17 @@ def test_resampling_reaches_two_distances():
 
 @holds("bands_absent")
 def test_a_quarter_of_the_bands_may_be_absent_if_they_are_not_selected():
-    waves, selected = np.arange(10.0) + 1000, np.ones(10, bool)
-    for bad, fine in (([1, 2], True), ([1, 2, 3], False)):
-        listed = np.isin(np.arange(10), bad)
+    waves, selected = np.arange(20.0) + 1000, np.ones(20, bool)
+    for bad, fine in (([1, 2, 3, 4, 5], True), ([1, 2, 3, 4, 5, 6], False)):
+        listed = np.isin(np.arange(20), bad)
         free = ~listed & selected
         if fine:
             assert matched(waves, free, listed).absent.nonzero()[0].tolist() == bad
         else:
-            with pytest.raises(ValueError, match=r"lacks 3 bands of the 10 of the model, 0 selected ones"):
+            with pytest.raises(ValueError, match=r"lacks 6 bands of the 20 of the model, 0 selected ones"):
                 matched(waves, free, listed)
-    with pytest.raises(ValueError, match=r"lacks 1 band of the 10 of the model, 1 selected one among them"):
-        matched(waves, selected, np.arange(10) == 4)
+    with pytest.raises(ValueError, match=r"lacks 1 band of the 20 of the model, 1 selected one among them"):
+        matched(waves, selected, np.arange(20) == 4)
 
 
 @holds("feature_depth")

@@ -8,7 +8,7 @@ from sklearn.mixture import GaussianMixture
 from fisherem.rivals.mixtures import em, log_densities
 from fisherem.rivals.regressions import REGRESSION_SHAPES, Regressions, sweep
 from fisherem.rivals.shapes import SHAPES, SKLEARN_SHAPES
-from fisherem.rivals.subsets import Family, Subsets, resolve_shapes, start_labels
+from fisherem.rivals.subsets import CovarianceKind, Subsets, resolve_shapes, start_labels
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_a_singular_covariance_is_a_reason_and_spoils_no_neighbour(sample):
 
 def test_the_family_takes_the_best_shape_and_number_of_groups(sample):
     X, _ = sample
-    judged = Subsets(X, Family((2, 3, 4), tuple(SHAPES), 200, 1e-6)).one((0, 1, 2))
+    judged = Subsets(X, CovarianceKind((2, 3, 4), tuple(SHAPES), 200, 1e-6)).one((0, 1, 2))
     assert len(judged.proportions) == 3
     assert judged.shape == "VVI"  # how the sample was drawn
     assert start_labels(np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0), 3) is None

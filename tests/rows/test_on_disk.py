@@ -12,11 +12,13 @@ import zarr
 
 import fisherem
 from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
+from fisherem._utils.passes import looking_on
 from fisherem.rows import on_disk as file_rows
 from fisherem.rows.on_disk import FileRows
 from fisherem.tables.file_table import FileTable
 from fisherem.tables.parameters import parse_memory
 from fisherem.tables.streamed_files import open_source
+from tests.passing import AtPass
 from tests.same import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -224,42 +226,41 @@ def test_nan_in_block_731_is_named(tmp_path):
         one.predict(tmp_path / "rows.npy")
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_file_that_shrinks_during_the_fit(tmp_path, rows, monkeypatch, n_jobs):
+def open_below(folder):
+    """Files below a folder that this process has open, whether or not they were deleted."""
+    links = (os.path.join("/proc/self/fd", fd) for fd in os.listdir("/proc/self/fd"))
+    return [name for link in links if os.path.islink(link) and (name := os.readlink(link)).startswith(str(folder))]
+
+
+@pytest.fixture
+def spilling(tmp_path, rows, monkeypatch):
+    """A fit to a file, in which `act` is called after a pass that left what is kept per row in a temporary file."""
     np.save(tmp_path / "rows.npy", rows)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
     (tmp_path / "spill").mkdir()
-    calls = []
-    fold = FileRows.fold
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
 
-    def shrinking(self, *args, **keywords):
-        calls.append(self)
-        if self.spill._file is not None:  # what is kept per row has gone to the temporary file
-            os.truncate(tmp_path / "rows.npy", 50_000)
-        return fold(self, *args, **keywords)
+    def fit(act, **parameters):
+        spilt = AtPass(None, lambda: open_below(tmp_path / "spill") and act())
+        with looking_on(spilt):
+            FisherEM(3, random_state=0, memory=TINY, **parameters).fit(tmp_path / "rows.npy")
 
-    monkeypatch.setattr(FileRows, "fold", shrinking)
-    with pytest.raises(OSError, match="has become shorter while it was being read: it has 50000 bytes"):
-        FisherEM(3, random_state=0, n_jobs=n_jobs, memory=TINY).fit(tmp_path / "rows.npy")
-    assert calls[0].spill._file.closed
+    yield fit
+    assert not open_below(tmp_path / "spill")
     assert not list((tmp_path / "spill").iterdir())
 
 
-def test_an_interruption_closes_the_temporary_file(tmp_path, rows, monkeypatch):
-    np.save(tmp_path / "rows.npy", rows)
-    calls = []
-    fold = FileRows.fold
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_file_that_shrinks_during_the_fit(spilling, tmp_path, n_jobs):
+    with pytest.raises(OSError, match="has become shorter while it was being read: it has 50000 bytes"):
+        spilling(lambda: os.truncate(tmp_path / "rows.npy", 50_000), n_jobs=n_jobs)
 
-    def interrupted(self, *args, **keywords):
-        calls.append(self)
-        if self.spill._file is not None:  # what is kept per row has gone to the temporary file
-            raise KeyboardInterrupt
-        return fold(self, *args, **keywords)
 
-    monkeypatch.setattr(FileRows, "fold", interrupted)
+def test_an_interruption_closes_the_temporary_file(spilling):
+    def interrupt():
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        FisherEM(3, random_state=0, memory=TINY).fit(tmp_path / "rows.npy")
-    assert calls[0].spill._file.closed
+        spilling(interrupt)
 
 
 def test_wrong_tables_and_budgets(tmp_path, folder, rows):

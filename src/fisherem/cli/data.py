@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from .options import Source
+from .options import TableOptions
 
 __all__ = ["estimator_scale", "less_covariates", "open_data", "open_for", "scaled"]
 
 
-def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = True, mixed: bool = True):
+def open_data(source: TableOptions, memory, *, quiet: bool = False, weighted: bool = True, mixed: bool = True):
     """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`.
 
     A command that is not `weighted` takes no weights, one that is not `mixed` no categories.
@@ -31,7 +31,7 @@ def open_data(source: Source, memory, *, quiet: bool = False, weighted: bool = T
     return table
 
 
-def _check_weighted(source: Source, weighted: bool) -> None:
+def _check_weighted(source: TableOptions, weighted: bool) -> None:
     if source.weight_column is not None and not weighted:
         raise ValueError("--weight-column is for fit, search and explain, without --stability")
 
@@ -126,7 +126,7 @@ def less_covariates(fitted, table, X) -> tuple[Any, Any, Any]:
     return fitted, getattr(fitted, "best_estimator_", fitted), X
 
 
-def open_for(model, source: Source, memory, *, from_selected: bool = False):
+def open_for(model, source: TableOptions, memory, *, from_selected: bool = False):
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With

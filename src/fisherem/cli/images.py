@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .choices import SHARE, Model, Parsed, Registered, or_auto, whole
+from .choices import SHARE, Model, Parsed, Registered, names_list, or_auto, whole
 from .common import CLUSTER_RANGE, cluster_range, friendly, quiet_warnings
 from .folders import check_inputs
 from .options import SEED, json_option, output_option, quiet_option
@@ -43,13 +43,6 @@ def _rgb(text: str) -> list[int]:
     if len(bands) != 3:
         raise ValueError
     return bands
-
-
-def _names(text: str) -> list[str]:
-    names = [part.strip() for part in text.split(",")]
-    if not all(names):
-        raise ValueError
-    return names
 
 
 def _keep(text: str) -> list[str]:
@@ -117,7 +110,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--library", type=click.Path(path_type=Path), metavar="FILE",
               help="Spectral library (.csv with a column of wavelengths and a column per spectrum, or ENVI .sli): the "
               "nearest spectra of each group.")  # fmt: skip
-@click.option("--names", type=Parsed("A,B,...", _names, "names separated by commas"),
+@click.option("--names", type=Parsed("A,B,...", names_list, "names separated by commas"),
               help="Names of the groups, for maps, tables, the page and the model.")  # fmt: skip
 @click.option("--apply", "model_file", metavar="MODEL", type=click.Path(path_type=Path),
               help="Assign the pixels to the groups of a model.skops from another scene.")  # fmt: skip

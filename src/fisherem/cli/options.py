@@ -11,8 +11,9 @@ import click
 from .choices import Parsed, Registered, names_list, or_auto, whole
 
 __all__ = [
-    "DENSE", "SEED", "Source", "fit_options", "group_names_option", "json_option", "memory_option", "noise_option",
-    "output_option", "quiet_option", "result_options", "scale_option", "table_options", "transformation_option",
+    "DENSE", "SEED", "TableOptions", "fit_options", "group_names_option", "json_option", "memory_option",
+    "noise_option", "output_option", "quiet_option", "result_options", "scale_option", "table_options",
+    "transformation_option",
 ]  # fmt: skip
 
 # The seeds that NumPy takes.
@@ -78,7 +79,7 @@ def result_options(what: str):
 
 
 @dataclass(frozen=True)
-class Source:
+class TableOptions:
     """The file with the rows of a command and how to read it: the options of `table_options`."""
 
     data: Path
@@ -110,11 +111,11 @@ class Source:
 
 def table_options(command):
     """Decorator: add the argument DATA and the options for reading it; the command gets them as one `source`."""
-    names = tuple(Source.__dataclass_fields__)
+    names = tuple(TableOptions.__dataclass_fields__)
 
     @functools.wraps(command)
     def bundled(*arguments, **keywords):
-        return command(*arguments, source=Source(**{name: keywords.pop(name) for name in names}), **keywords)
+        return command(*arguments, source=TableOptions(**{name: keywords.pop(name) for name in names}), **keywords)
 
     return _table_options(bundled)
 

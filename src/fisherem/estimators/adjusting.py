@@ -32,13 +32,13 @@ def refuse_unadjusted(*models: Any) -> None:
 
 
 class TakesCovariates:
-    """Mixin of fitted estimators: rows are adjusted by the effects of their covariates before anything is said of them.
+    """Mixin of fitted estimators: rows are adjusted for their covariates before they are used.
 
     A copy of the estimator without `covariates_` is the model of adjusted rows.
     """
 
     def adjusted(self, X, covariates):
-        """(model, rows): what has no argument `covariates` takes these two in place of the estimator and X.
+        """(model, rows): for functions without the argument `covariates`, in place of the estimator and X.
 
         The rows are X less what the covariates explain, as they would be for average covariates, and the model is the
         same one for such rows: for `plot`, `report`, `stability`, `significance` and the like.

@@ -218,7 +218,7 @@ class ExplainsRows:
 
 
 def _changing_numbers(model: Any, encoding: Encoding) -> Any:
-    """The model of encoded columns with the selected numbers alone: half of a category is no change of a row."""
+    """The model of encoded columns with the selected numbers alone: no indicator changes alone."""
     wanted = {name for name, one in zip(encoding.column_names, encoding.blocks.indicators, strict=True) if not one}
     changing = copy.copy(model)
     changing.support_ = model.support_ & np.array([name in wanted for name in model.feature_names_in_])

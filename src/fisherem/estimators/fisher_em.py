@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
-
 from sklearn.base import BaseEstimator
 
 from .._utils.public import public
@@ -15,9 +13,9 @@ from ..core.engine.multistart import Specification
 from ..core.starts.partitions import start_of
 from ..model.dlm import AUTO, candidates
 from ..policy.noise import NOISE_AUTO
+from ..policy.thresholds import THRESHOLDS
 from ..tables.anndata_object import of_cells
 from ..tables.checking import check_init, check_number, check_one_of, check_table, check_weights
-from ..tables.counts import LOG_COUNTS
 from ..tables.kinds import in_precision_of
 from ..tables.parameters import DEFAULT_MEMORY
 from .covariates import COVARIATE_ATTRIBUTES, check_combination, fit_and_attach
@@ -344,20 +342,6 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     _grid = "dlm"
     _compared: tuple[str, ...] = ("model",)
 
-    def _dense(self, n_clusters: int, **changes) -> FisherEM:
-        """A FisherEM with this estimator's parameters, on one thread, with noise factors only if a number is given.
-
-        It is fitted to parts of the rows once the variables are known.
-        """
-        given = self.get_params(deep=False)
-        known = {name: given[name] for name in signature(FisherEM).parameters if name in given}
-        known["categories"] = None  # parts of the rows are encoded already
-        if known["transformation"] == LOG_COUNTS:  # and logarithms
-            known["transformation"] = "none"
-        if isinstance(known["noise_factors"], str):
-            known["noise_factors"] = 0
-        return FisherEM(**(known | {"n_clusters": n_clusters, "n_jobs": 1, "n_axes": None} | changes))
-
     def _specification(self, n: int, p: int) -> Specification:
         most = min(self.n_clusters - 1, p - 1)
         if self.n_axes is not None:
@@ -365,6 +349,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
                 raise ValueError(f"n_axes must be None for n_clusters=1, as one group has no axes; got {self.n_axes!r}")
             check_number("n_axes", self.n_axes, integer=True, least=1, most=most)
         latent, start = self.means == Means.LATENT.value, start_of(self.init)
+        # a random partition does not separate the groups, so it cannot say how many axes are needed
+        adaptive_axes = latent and self.n_axes is None and start.separates
         family = DLMFamily(
             n_clusters=self.n_clusters,
             d=most if self.n_axes is None else min(most, self.n_axes),
@@ -373,8 +359,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
             variance_floor=self.variance_floor,
             means=Means(self.means),
             adaptive_ridge=latent and self.ridge == AUTO_RIDGE,
-            # a random partition does not separate the groups, so it cannot say how many axes are needed
-            adaptive_axes=latent and self.n_axes is None and start.separates,
+            least_separation=THRESHOLDS.axis_separation if adaptive_axes else None,
         )
         init = self.init if isinstance(self.init, str) else check_init(self.init, n, self.n_clusters)
         settings = Settings(self.max_iter, self.tol, self.stopping)

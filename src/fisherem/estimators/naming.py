@@ -36,7 +36,7 @@ _CHARACTERS = 24
 
 
 def axis_names(model: Any, names: Sequence[str] | None = None) -> list[str]:
-    """What each axis is made of: "axis 1: flavanoids, proline".
+    """A name for each axis: "axis 1: flavanoids, proline".
 
     These are the variables that contribute most to the differences of the groups along it: by the size of their loading
     times the standard deviation of the groups' means, in divided columns. `names` are p.

@@ -20,7 +20,7 @@ def outside(probabilities) -> np.ndarray:
 
 
 def tells_outliers(model) -> bool:
-    """Whether `outlyingness` can be asked: not of rivals, nor of a model restricted to its selected variables."""
+    """Whether the model has `outlyingness`: rivals and models restricted to their selected variables have not."""
     return hasattr(model, "outlyingness") and getattr(model, "distance_moments_", 0) is not None
 
 

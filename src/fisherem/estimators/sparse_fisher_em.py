@@ -11,7 +11,7 @@ import numpy as np
 from .._utils.docstrings import with_sections_of
 from .._utils.public import public
 from ..core.dlm.f_step.sparse import ALTERNATIONS, BUDGETS
-from ..core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS
+from ..core.dlm.f_step.step import AXIS_WEIGHTS, SPARSE_STEPS, equal_shares
 from ..core.dlm.family import Means, SparseSettings
 from ..core.engine.multistart import Specification
 from ..model.dlm import AUTO
@@ -22,6 +22,7 @@ from .published import published_sparse_settings
 
 __all__ = ["SparseFisherEM"]
 
+COLD = "cold"
 # Parameters that a sparse step is given if it has a keyword of that name.
 _OF_STEPS = ("penalty", "rho", "budgets", "alternation")
 
@@ -40,10 +41,10 @@ class SparseFisherEM(FisherEM):
         The sparse F-step of a given `sparsity`: the lasso of the projected data (Algorithm 1), the penalised
         regression (Algorithm 2) or the penalised SVD of the between-covariance (Algorithm 3).
     sparsity : "auto", float or sequence, default="auto"
-        "auto" finds the variables together with the groups: the criterion C(K, S) selects variables for a
-        partition, Fisher-EM on these variables improves the partition, and so on; sparse k-means gives the start where
-        k-means is no better than chance. A number in (0, 1], for all axes or one per axis, is the share of the full
-        solution's l1 norm ("two-step", "regression") or of sqrt(p) ("svd"); 1 means dense.
+        "auto" selects the variables after the groups are found: those that the criterion C(K, S) selects, if Fisher-EM
+        on them gives the same groups, otherwise the shortest list that gives the groups back on other rows. A number
+        in (0, 1], for all axes or one per axis, is the share of the full solution's l1 norm ("two-step",
+        "regression") or of sqrt(p) ("svd"); 1 means dense.
     start : {"fisher-em", "cold"}, default="fisher-em"
         Run Fisher-EM first and start from its result (the paper's recommendation), or be sparse from the first
         iteration.
@@ -203,8 +204,8 @@ class SparseFisherEM(FisherEM):
         if self.means == Means.FULL.value and self._automatic:
             raise ValueError("sparsity='auto' needs means='latent': with full means every variable affects the groups")
         check_one_of("method", self.method, SPARSE_STEPS)
-        check_one_of("start", self.start, ("fisher-em", "cold"))
-        if self.start == "cold" and self._automatic:
+        check_one_of("start", self.start, ("fisher-em", COLD))
+        if self.start == COLD and self._automatic:
             raise ValueError("start='cold' needs a number for sparsity: 'auto' begins with Fisher-EM's groups")
         check_one_of("axis_weights", self.axis_weights, AXIS_WEIGHTS)
         check_flag("scale_penalty", self.scale_penalty)
@@ -221,7 +222,7 @@ class SparseFisherEM(FisherEM):
             raise ValueError(f"penalty takes the place of sparsity: leave that at 'auto'; got {self.sparsity!r}")
         if "penalty" not in self._known_options():
             raise ValueError(f"method {self.method!r} has no penalty: give a sparsity")
-        if self.axis_weights != "equal":
+        if AXIS_WEIGHTS[self.axis_weights] is not equal_shares:
             raise ValueError("penalty is one number for all axes: it needs axis_weights='equal'")
 
     def _step_options(self) -> dict[str, Any]:
@@ -234,15 +235,13 @@ class SparseFisherEM(FisherEM):
         keywords = signature(SPARSE_STEPS[self.method]).parameters
         return {name: keywords[name].default for name in _OF_STEPS if name in keywords}
 
+    def _sparse_settings(self, shares: np.ndarray | None, axis_weights: str) -> SparseSettings:
+        """The sparse step with these shares, one per axis (None: the variables are selected)."""
+        scale, cold = bool(self.scale_penalty), self.start == COLD
+        return SparseSettings(self.method, shares, cold, scale, axis_weights, self._step_options())
+
     def _specification(self, n: int, p: int) -> Specification:
         spec = super()._specification(n, p)
         family = spec.family
-        sparse = SparseSettings(
-            method=self.method,
-            sparsity=self._shares(family.d),
-            start=self.start,
-            scale_penalty=bool(self.scale_penalty),
-            axis_weights=self.axis_weights,
-            options=self._step_options(),
-        )
+        sparse = self._sparse_settings(self._shares(family.d), self.axis_weights)
         return replace(spec, family=replace(family, sparse=sparse))

@@ -17,7 +17,7 @@ from ..search.model_search import ModelSearch
 from ..search.scoring import best_matching, contingency
 from .jobs import Job
 from .paper import DATA, SPARSE
-from .plan import DEFAULT, Plan, rivals, selecting
+from .plan import DEFAULT, ExperimentPlan, rivals, selecting
 from .protocols import prepared
 from .table3 import available, default_job, fixed_job, rival_job
 
@@ -31,7 +31,7 @@ _SHOWN = ("iris", "wine", _DIGITS)
 _PATH_MODEL = "DkB"
 
 
-def jobs(plan: Plan) -> list[Job]:
+def jobs(plan: ExperimentPlan) -> list[Job]:
     """The jobs of Table 3 that the figures use: groups and selections on usps358."""
     if available(plan).get(_DIGITS, "not in this plan"):
         return []
@@ -42,7 +42,7 @@ def jobs(plan: Plan) -> list[Job]:
     ]
 
 
-def draw(plan: Plan, records: dict[Job, dict], folder: Path, bar) -> dict[str, str]:
+def draw(plan: ExperimentPlan, records: dict[Job, dict], folder: Path, bar) -> dict[str, str]:
     """Write the pictures to the folder; returns file name -> caption."""
     import matplotlib
 
@@ -106,7 +106,7 @@ def _matched(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array([classes[table[k]] if k in table else -1 for k in labels])
 
 
-def _projection(plan: Plan, name: str):
+def _projection(plan: ExperimentPlan, name: str):
     def make():
         X, y = prepared(name, as_frame=True)
         model = SparseFisherEM(DATA[name].n_clusters, random_state=plan.seed).fit(X)
@@ -121,7 +121,7 @@ def _projection(plan: Plan, name: str):
     return make
 
 
-def _path(plan: Plan, name: str):
+def _path(plan: ExperimentPlan, name: str):
     def make():
         X, _ = prepared(name, as_frame=True)
         search = ModelSearch(
@@ -134,7 +134,7 @@ def _path(plan: Plan, name: str):
     return make
 
 
-def _means(plan: Plan, records: dict[Job, dict]):
+def _means(plan: ExperimentPlan, records: dict[Job, dict]):
     def make():
         import matplotlib.pyplot as plt
 
@@ -159,7 +159,7 @@ def _means(plan: Plan, records: dict[Job, dict]):
     return make
 
 
-def _selections(plan: Plan, records: dict[Job, dict]):
+def _selections(plan: ExperimentPlan, records: dict[Job, dict]):
     def make():
         chosen = {job.arguments[1]: records.get(job, {}).get("importance") for job in jobs(plan)}
         chosen = {method: v for method, v in chosen.items() if v is not None and method in selecting()}

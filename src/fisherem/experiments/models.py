@@ -17,7 +17,7 @@ from ..model.dlm import MODELS
 from ..search.scoring import accuracy
 from .jobs import Job
 from .paper import DATA
-from .plan import FULL, Plan
+from .plan import FULL, ExperimentPlan
 from .protocols import prepared
 from .written import cell
 
@@ -33,7 +33,7 @@ _BAYESIAN_MODEL = "DkB"
 _STARTS, _FEW_STARTS, _SECONDS = 10, 1, 120.0
 
 
-def names(plan: Plan) -> list[str]:
+def names(plan: ExperimentPlan) -> list[str]:
     """The rows: the plan's DLM, the Bayesian one, and the nine others of Table 1."""
     own = [name for name in MODELS if name in plan.models]
     return [*own, _BAYESIAN + _BAYESIAN_MODEL, *GAUSSIAN_MIXTURES, *FACTOR_MODELS]
@@ -65,22 +65,22 @@ def model_fit(data: str, model: str, n_init: int, seed: int) -> dict:
     return {"accuracy": accuracy(y, labels), "bic": float(value), "fit_seconds": seconds}
 
 
-def _tables(plan: Plan) -> list[str]:
+def _tables(plan: ExperimentPlan) -> list[str]:
     """The plan's tables, without those that repeat another one with a different scaling."""
     return [name for name in plan.data if not DATA[name].table]
 
 
-def _job(plan: Plan, data: str, model: str) -> Job:
+def _job(plan: ExperimentPlan, data: str, model: str) -> Job:
     starts = _STARTS if plan.name == FULL.name else _FEW_STARTS
     return Job(model_fit, (data, model, starts, plan.seed), min(plan.seconds, _SECONDS))
 
 
-def jobs(plan: Plan) -> list[Job]:
+def jobs(plan: ExperimentPlan) -> list[Job]:
     """A job per model and table."""
     return [_job(plan, data, model) for data in _tables(plan) for model in names(plan)]
 
 
-def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """A row per model and table: accuracy, BIC, seconds, and the reason if there is no fit."""
     rows = []
     for data in _tables(plan):

@@ -8,7 +8,7 @@ from ..estimators import FisherEM, SparseFisherEM
 from ..rivals import RIVALS, Rival
 from .paper import DATA, SPARSE, TABLE_1, TABLE_2
 
-__all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "Plan", "methods", "rivals", "selecting"]
+__all__ = ["CALLS", "DEFAULT", "DENSE", "FULL", "QUICK", "ExperimentPlan", "methods", "rivals", "selecting"]
 
 DEFAULT, DENSE = "fisherem default", "fisherem dense"
 # Calls with the number of groups and nothing else. The first one selects variables.
@@ -31,7 +31,7 @@ def selecting() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """Replications and settings (n, mu) of Table 2; data, random starts, models and levels of Table 3; a rival's time
     limit (seconds)."""
 
@@ -51,7 +51,7 @@ class Plan:
 
 
 # The levels are shares of the l1 norm; the paper does not list its own. 1 is the dense solution.
-FULL = Plan(
+FULL = ExperimentPlan(
     "full", 25, tuple(DATA), 20, tuple(TABLE_1), (0.05, 0.1, 0.2, 0.3, 0.6, 1.0), 600.0
 )  # fmt: skip
-QUICK = Plan("quick", 2, ("iris", "wine", "zoo"), 3, ("DkBk", "DB", "AkjB", "AkB"), (0.1, 0.3, 1.0), 10.0)
+QUICK = ExperimentPlan("quick", 2, ("iris", "wine", "zoo"), 3, ("DkBk", "DB", "AkjB", "AkB"), (0.1, 0.3, 1.0), 10.0)

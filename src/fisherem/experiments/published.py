@@ -14,7 +14,7 @@ from ..search.published import search_as_published
 from ..search.scoring import accuracy
 from .jobs import Job
 from .paper import DATA, SPARSE, TABLE_3
-from .plan import Plan
+from .plan import ExperimentPlan
 from .protocols import prepared
 from .table3 import available
 from .written import cell
@@ -67,22 +67,22 @@ def _least_ridge(X) -> float:
     return 0.0
 
 
-def _job(plan: Plan, data: str, means: str) -> Job:
+def _job(plan: ExperimentPlan, data: str, means: str) -> Job:
     levels = _LEVELS_OF_LARGE if data in _LARGE else plan.levels
     return Job(published, (data, means, plan.models, levels, plan.n_starts, plan.seed), _CELL * plan.seconds)
 
 
-def _names(plan: Plan) -> list[str]:
+def _names(plan: ExperimentPlan) -> list[str]:
     there = [name for name, reason in available(plan).items() if not reason and name in _DATA]
     return sorted(there, key=lambda name: name in _LARGE)
 
 
-def jobs(plan: Plan) -> list[Job]:
+def jobs(plan: ExperimentPlan) -> list[Job]:
     """A job per table and reading of the means; the large tables come last."""
     return [_job(plan, name, means) for name in _names(plan) for means in READINGS]
 
 
-def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per table, algorithm and reading: the paper's numbers, ours, and how they compare."""
     rows = []
     for data in _names(plan):

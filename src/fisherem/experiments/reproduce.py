@@ -15,7 +15,7 @@ from ..rows.base import n_threads
 from . import figures, models, published, reading, table1, table2, table3, table4
 from .jobs import Job, Records, complete
 from .paper import DATA
-from .plan import FULL, QUICK, Plan
+from .plan import FULL, QUICK, ExperimentPlan
 from .written import markdown, write_csv, write_text
 
 __all__ = ["PARTS", "reproduce", "run_plan"]
@@ -67,7 +67,7 @@ def reproduce(
 
 
 def run_plan(
-    plan: Plan, chosen: list[str], folder: Path, n_jobs: int | None = None, progress: bool | str = "auto"
+    plan: ExperimentPlan, chosen: list[str], folder: Path, n_jobs: int | None = None, progress: bool | str = "auto"
 ) -> dict[str, pd.DataFrame]:
     """`reproduce` for any plan: part -> table, and their files in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def run_plan(
     return tables
 
 
-def _run(plan: Plan, parts: list[str], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
+def _run(plan: ExperimentPlan, parts: list[str], records: Records, n_jobs: int, bar) -> dict[Job, dict]:
     """All records that the parts need. Timings come first, one at a time, while nothing else runs."""
     found: dict[Job, dict] = {}
     if "table4" in parts and not table3.available(replace(plan, data=("usps358",)))["usps358"]:
@@ -116,7 +116,7 @@ _READ = {
 }  # fmt: skip
 
 
-def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, pd.DataFrame]:
+def _tables(plan: ExperimentPlan, parts: list[str], found: dict[Job, dict]) -> dict[str, pd.DataFrame]:
     make = {
         "table1": table1.table,
         "models": lambda: models.table(plan, found),
@@ -128,7 +128,7 @@ def _tables(plan: Plan, parts: list[str], found: dict[Job, dict]) -> dict[str, p
     return {part: make[part]() for part in parts if part in make}  # type: ignore[operator]
 
 
-def _origin(plan: Plan, part: str) -> str:
+def _origin(plan: ExperimentPlan, part: str) -> str:
     """How to reproduce a part."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("fisherem", "numpy", "scipy", "scikit-learn"))
     quick = " --quick" if plan.name == "quick" else ""
@@ -146,7 +146,7 @@ def _origin(plan: Plan, part: str) -> str:
     return text + "\n"
 
 
-def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
+def _section(plan: ExperimentPlan, part: str, numbers: pd.DataFrame) -> str:
     """A part as Markdown: its origin, a summary, and the table."""
     text = [_origin(plan, part), *(f"- {line}" for line in _READ[part](numbers)), ""]
     if part == "table3":
@@ -154,7 +154,7 @@ def _section(plan: Plan, part: str, numbers: pd.DataFrame) -> str:
     return "\n".join([*text, markdown(_SHOWN[part](numbers))])
 
 
-def _figures(plan: Plan, captions: dict[str, str]) -> str:
+def _figures(plan: ExperimentPlan, captions: dict[str, str]) -> str:
     pictures = [f"![{caption}]({file})\n\n*{caption}*\n" for file, caption in captions.items()]
     return "\n".join([_origin(plan, "figures"), *pictures])
 
@@ -168,7 +168,7 @@ def _page(folder: Path) -> str:
     return "\n".join(text)
 
 
-def _scaling(plan: Plan) -> pd.DataFrame:
+def _scaling(plan: ExperimentPlan) -> pd.DataFrame:
     rows = [
         (n, DATA[n].n_clusters, "standardised" if DATA[n].standardised else "raw", DATA[n].reason) for n in plan.data
     ]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from .jobs import Job
 from .paper import BAYES_ERRORS, EARLIER_TABLE_2, SPARSE, TABLE_2
-from .plan import DEFAULT, Plan, rivals
+from .plan import DEFAULT, ExperimentPlan, rivals
 from .protocols import simulated, simulated_call, simulated_search
 from .written import cell, signed
 
@@ -22,13 +22,13 @@ def _methods() -> list[str]:
     return [*rivals(), *SPARSE, DEFAULT]
 
 
-def _job(n: int, mu: float, method: str, seed: int, plan: Plan) -> Job:
+def _job(n: int, mu: float, method: str, seed: int, plan: ExperimentPlan) -> Job:
     if method in SPARSE:
         return Job(simulated_search, (n, mu, method, "latent", seed), plan.seconds)
     return Job(simulated_call if method == DEFAULT else simulated, (n, mu, method, seed), plan.seconds)
 
 
-def jobs(plan: Plan) -> list[Job]:
+def jobs(plan: ExperimentPlan) -> list[Job]:
     """One job per setting, method and replication; large settings first, to keep all cores busy until the end."""
     settings = sorted(plan.settings, reverse=True)
     return [
@@ -36,7 +36,7 @@ def jobs(plan: Plan) -> list[Job]:
     ]
 
 
-def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per setting and method: means and deviations over the replications, and the paper's.
 
     `full_...` are version 0.1's, with full means.

@@ -14,7 +14,7 @@ import pandas as pd
 from .. import datasets
 from .jobs import Job
 from .paper import DATA, EARLIER_TABLE_3, SPARSE, TABLE_3
-from .plan import CALLS, DEFAULT, Plan, methods, rivals
+from .plan import CALLS, DEFAULT, ExperimentPlan, methods, rivals
 from .protocols import default_call, fixed_share, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
 
@@ -29,7 +29,7 @@ _PROTOCOL = 3
 LATENT, FULL = "latent", "full"
 
 
-def available(plan: Plan) -> dict[str, str]:
+def available(plan: ExperimentPlan) -> dict[str, str]:
     """data set -> why it cannot be loaded ("" if it can), for the plan's data sets."""
     reasons = {}
     for name in plan.data:
@@ -41,44 +41,44 @@ def available(plan: Plan) -> dict[str, str]:
     return reasons
 
 
-def rival_job(plan: Plan, data: str, method: str) -> Job:
+def rival_job(plan: ExperimentPlan, data: str, method: str) -> Job:
     """A rival on one data set."""
     return Job(rival, (data, method, plan.seed), plan.seconds)
 
 
-def default_job(plan: Plan, data: str, method: str) -> Job:
+def default_job(plan: ExperimentPlan, data: str, method: str) -> Job:
     """A call of this package with the number of groups alone, on one data set."""
     return Job(default_call, (data, method, plan.seed), plan.seconds)
 
 
-def fixed_job(plan: Plan, data: str, method: str, means: str = LATENT) -> Job:
+def fixed_job(plan: ExperimentPlan, data: str, method: str, means: str = LATENT) -> Job:
     """A sparse version with a fixed share on one data set; with full means, the default call of version 0.1."""
     return Job(fixed_share, (data, method, means, plan.seed), plan.seconds)
 
 
-def search_job(plan: Plan, data: str, method: str) -> Job:
+def search_job(plan: ExperimentPlan, data: str, method: str) -> Job:
     """The search with a sparse version on one data set, its number of groups given."""
     return Job(search_call, (data, method, LATENT, plan.seed), plan.seconds)
 
 
-def _dense_job(plan: Plan, data: str, model: str) -> Job:
+def _dense_job(plan: ExperimentPlan, data: str, model: str) -> Job:
     return Job(random_dense, (data, model, LATENT, plan.n_starts, plan.seed), plan.seconds)
 
 
-def _sparse_job(plan: Plan, data: str, model: str, method: str) -> Job:
+def _sparse_job(plan: ExperimentPlan, data: str, model: str, method: str) -> Job:
     arguments = (data, model, method, LATENT, plan.levels, plan.n_starts, plan.seed)
     return Job(random_sparse, arguments, _PROTOCOL * plan.seconds)
 
 
-def _reach_job(plan: Plan, data: str, method: str) -> Job:
+def _reach_job(plan: ExperimentPlan, data: str, method: str) -> Job:
     return Job(reach, (data, method, LATENT, plan.levels, plan.seed), _PROTOCOL * plan.seconds)
 
 
-def _names(plan: Plan) -> list[str]:
+def _names(plan: ExperimentPlan) -> list[str]:
     return [name for name, reason in available(plan).items() if not reason]
 
 
-def first_jobs(plan: Plan) -> list[Job]:
+def first_jobs(plan: ExperimentPlan) -> list[Job]:
     """The jobs for the choice of a model, and all of our own jobs that do not depend on it."""
     return [
         job
@@ -92,7 +92,7 @@ def first_jobs(plan: Plan) -> list[Job]:
     ]
 
 
-def rival_jobs(plan: Plan) -> list[Job]:
+def rival_jobs(plan: ExperimentPlan) -> list[Job]:
     """The rivals; the slowest come last."""
     return [rival_job(plan, name, method) for method in rivals() for name in _names(plan)]
 
@@ -102,20 +102,20 @@ def _mean_bic(record: dict) -> float:
     return float(np.mean(values)) if values else -np.inf
 
 
-def chosen_model(plan: Plan, data: str, records: dict[Job, dict]) -> str | None:
+def chosen_model(plan: ExperimentPlan, data: str, records: dict[Job, dict]) -> str | None:
     """The model with the largest mean BIC over the random starts."""
     values = {model: _mean_bic(records.get(_dense_job(plan, data, model), {})) for model in plan.models}
     best = max(values, key=values.__getitem__)
     return best if np.isfinite(values[best]) else None
 
 
-def second_jobs(plan: Plan, records: dict[Job, dict]) -> list[Job]:
+def second_jobs(plan: ExperimentPlan, records: dict[Job, dict]) -> list[Job]:
     """The sparse fits of the paper's protocol, with the models that the first jobs chose."""
     models = {name: chosen_model(plan, name, records) for name in _names(plan)}
     return [_sparse_job(plan, name, model, method) for name, model in models.items() if model for method in SPARSE]
 
 
-def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> dict:
+def _protocol(plan: ExperimentPlan, data: str, method: str, records: dict[Job, dict]) -> dict:
     """The paper's protocol: the choice, and means and deviations of the accuracy and the number of variables."""
     model = chosen_model(plan, data, records)
     if model is None:
@@ -136,7 +136,7 @@ def _protocol(plan: Plan, data: str, method: str, records: dict[Job, dict]) -> d
     }  # fmt: skip
 
 
-def _explain(plan: Plan, row: dict, found: dict) -> str:
+def _explain(plan: ExperimentPlan, row: dict, found: dict) -> str:
     """Compare a cell of the paper's protocol with the paper, and with other starts and other choices."""
     if np.isnan(row["accuracy"]) or np.isnan(row["paper"]) or not found:
         return ""
@@ -153,7 +153,7 @@ def _explain(plan: Plan, row: dict, found: dict) -> str:
     return f"choice: {what}" if best >= least else f"out of reach: the best of all models and levels, {what}"
 
 
-def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per data set and method: the paper's numbers, its protocol, the default call and the search.
 
     `full_...` are the paper's protocol in version 0.1, `fixed` a fit with a fixed share, `earlier` the same with full
@@ -181,7 +181,7 @@ def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
     return found
 
 
-def _sparse_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
+def _sparse_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dict:
     data, method = row["data"], row["method"]
     found = _protocol(plan, data, method, records)
     (full, full_sd), full_variables, full_chosen = EARLIER_TABLE_3[data][method]
@@ -209,13 +209,13 @@ def _called(record: dict) -> dict:
     }  # fmt: skip
 
 
-def _rival_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
+def _rival_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dict:
     """For rivals the paper's protocol and the default call are the same."""
     found = _called(records.get(rival_job(plan, row["data"], row["method"]), {"failed": "not run"}))
     return found | {"accuracy": found["default"], "variables": found["default_variables"]}
 
 
-def _call_row(plan: Plan, row: dict, records: dict[Job, dict]) -> dict:
+def _call_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dict:
     """A call of this package; for the default call with the best of version 0.1's three."""
     data, method = row["data"], row["method"]
     found = _called(records.get(default_job(plan, data, method), {"failed": "not run"}))

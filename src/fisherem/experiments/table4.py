@@ -9,7 +9,7 @@ import pandas as pd
 
 from .jobs import Job
 from .paper import TABLE_4
-from .plan import CALLS, Plan, rivals
+from .plan import CALLS, ExperimentPlan, rivals
 from .protocols import timing
 from .written import cell
 
@@ -37,12 +37,12 @@ def _timed() -> list[str]:
     return [*TABLE_4, *(name for name, rival in rivals().items() if rival.paper_name is None), *CALLS]
 
 
-def jobs(plan: Plan) -> list[Job]:
+def jobs(plan: ExperimentPlan) -> list[Job]:
     """The matrix product, and one timing per method."""
     return [product_job(), *(Job(timing, (method, plan.seed), plan.seconds) for method in _timed())]
 
 
-def table(plan: Plan, records: dict[Job, dict]) -> pd.DataFrame:
+def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per method: the paper's seconds, ours, how many times faster; last, the matrix product."""
     rows = []
     for method in _timed():

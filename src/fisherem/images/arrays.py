@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .._utils.extras import need_extra
+from ..tables.hdf5 import reason_of
 from .contained import OutsideError, check_hdf5
 from .cube import Cube
 from .lines import READ_WHOLE_BYTES, LazyLines
@@ -135,14 +136,14 @@ def _variables(path: Path, start: bytes) -> _Variables:
     try:
         return read_variables(path)
     except Exception as error:  # a damaged file can make a parser raise anything
-        raise ValueError(f"{path.name} cannot be read as a MATLAB file: {_reason(error)}") from error
+        raise ValueError(f"{path.name} cannot be read as a MATLAB file: {reason_of(error)}") from error
 
 
 def _values(read: Callable[[], np.ndarray], path: Path) -> np.ndarray:
     try:
         return read()
     except Exception as error:
-        raise ValueError(f"{path.name} is damaged or incomplete: {_reason(error)}") from error
+        raise ValueError(f"{path.name} is damaged or incomplete: {reason_of(error)}") from error
 
 
 # name -> (shape, a function that reads the values)
@@ -181,7 +182,7 @@ class Hdf5Lines(LazyLines):
         try:
             return self.dataset[:, :, first:stop].transpose(2, 1, 0)
         except (OSError, RuntimeError, ValueError) as error:  # h5py's, by what is damaged
-            raise ValueError(f"{self.name} is damaged or incomplete: {_reason(error)}") from error
+            raise ValueError(f"{self.name} is damaged or incomplete: {reason_of(error)}") from error
 
 
 def _open73(path: Path):
@@ -199,7 +200,7 @@ def _open73(path: Path):
     except OutsideError:
         raise
     except Exception as error:  # a damaged file can make h5py raise anything
-        raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {_reason(error)}") from error
+        raise ValueError(f"{path.name} cannot be read as a MATLAB v7.3 file: {reason_of(error)}") from error
     return file, found
 
 
@@ -214,11 +215,6 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     return _as_cube(array, shape, order, path)
 
 
-def _reason(error: Exception) -> str:
-    """The message of an error on one line, or its type if the message is empty."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def load_array(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped into memory; files that hold pickled objects are refused."""
     if not path.exists():
@@ -226,7 +222,7 @@ def load_array(path: Path) -> np.ndarray:
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except Exception as error:  # headers are parsed as Python: a damaged one can make NumPy raise anything
-        raise ValueError(f"{path.name} cannot be read as an array of numbers: {_reason(error)}") from error
+        raise ValueError(f"{path.name} cannot be read as an array of numbers: {reason_of(error)}") from error
 
 
 def read_npy(path: Path, *, shape=None, order="C") -> Cube:

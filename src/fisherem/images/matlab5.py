@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Variable", "is_matlab5", "variables"]
+__all__ = ["MatlabVariable", "is_matlab5", "variables"]
 
 _HEADER = 128
 # The format's numbers of the types that values are stored as, of packed elements and of arrays.
@@ -39,7 +39,7 @@ class _DamagedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Variable:
+class MatlabVariable:
     """A numeric array of a file: its name, its shape as MATLAB shows it, and where it is."""
 
     name: str
@@ -74,7 +74,7 @@ def is_matlab5(start: bytes) -> bool:
     return len(start) == _HEADER and start[124:128] in (b"\x00\x01IM", b"\x01\x00MI")
 
 
-def variables(path: Path) -> list[Variable]:
+def variables(path: Path) -> list[MatlabVariable]:
     """The arrays of real numbers in a file, which is mapped into memory: only what describes them is read."""
     content = np.memmap(path, np.uint8, "r").data
     order: _Order = "<" if content[126:128] == b"IM" else ">"
@@ -86,7 +86,7 @@ def variables(path: Path) -> list[Variable]:
             kind, front = _unpacked_front(data, order)
         described = _described(front, order) if kind == _MATRIX else None
         if described is not None and described[0]:  # one without a name is MATLAB's own
-            found.append(Variable(*described, data, packed, order))
+            found.append(MatlabVariable(*described, data, packed, order))
     return found
 
 

@@ -34,7 +34,7 @@ from ..rows.base import one_blas_thread
 from ..search.scoring import best_matching, contingency
 from .clean_pixels import SOFT, CleanPixels, norms_of
 
-__all__ = ["Normalisation", "Rule", "chosen", "divided", "other_labels"]
+__all__ = ["Normalisation", "NormRule", "chosen", "divided", "other_labels"]
 
 # The treatments; of equal ones the first is taken.
 _TREATMENTS: tuple[bool | str, ...] = (True, SOFT, False)
@@ -68,7 +68,7 @@ class Normalisation:
         return f"{text}; the best other map differs (agreement {self.agreement:.2f}), shown beside this one"
 
 
-class Rule:
+class NormRule:
     """Decides for `clean`, which calls it with the pixels before division; keeps the indices of the pixels it used.
 
     estimators : what the pixels may be fitted with, one for each number of groups
@@ -146,7 +146,7 @@ def divided(values: np.ndarray, way: bool | str = True, dark: float | None = Non
     return values
 
 
-def other_labels(estimator, rule: Rule, source: CleanPixels) -> np.ndarray | None:
+def other_labels(estimator, rule: NormRule, source: CleanPixels) -> np.ndarray | None:
     """Labels (n) of all pixels by a fit to the sample, treated in the best way that gives other groups.
 
     None if there are no groups in it, or if the fit fails.
@@ -173,7 +173,7 @@ def _fitted(estimator, values: np.ndarray):
             return None
 
 
-def chosen(rule: Rule, normalised: bool | str, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
+def chosen(rule: NormRule, normalised: bool | str, labels: np.ndarray, mask: np.ndarray, others) -> Normalisation:
     """The record of the choice, with the alternative map (labels n of the pixels in `mask`) if it differs much."""
     if others is None:
         return Normalisation(normalised, rule.gains)

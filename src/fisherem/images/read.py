@@ -17,11 +17,11 @@ from .hdf5 import read_hdf5
 from .netcdf import read_netcdf, read_zarr
 from .units import wavelength_units
 
-__all__ = ["READERS", "Reader", "read", "read_mask"]
+__all__ = ["READERS", "ImageReader", "read", "read_mask"]
 
 
 @dataclass(frozen=True)
-class Reader:
+class ImageReader:
     """How files of one ending become a cube."""
 
     read: Callable[..., Cube]  # (path, **options) -> cube
@@ -29,17 +29,17 @@ class Reader:
 
 
 # By the ending of the file's name, in lower case.
-READERS: Register[Reader] = Register(
+READERS: Register[ImageReader] = Register(
     "image format",
     {
-        **dict.fromkeys((".hdr", *DATA_SUFFIXES), Reader(read_envi)),
-        ".tif": Reader(read_geotiff),
-        ".tiff": Reader(read_geotiff),
-        ".mat": Reader(read_matlab, ("variable", "shape", "order")),
-        ".npy": Reader(read_npy, ("shape", "order")),
-        **dict.fromkeys((".nc", ".nc4"), Reader(read_netcdf, ("variable",))),
-        **dict.fromkeys((".h5", ".hdf5", ".he5"), Reader(read_hdf5, ("variable", "shape"))),
-        ".zarr": Reader(read_zarr, ("variable",)),
+        **dict.fromkeys((".hdr", *DATA_SUFFIXES), ImageReader(read_envi)),
+        ".tif": ImageReader(read_geotiff),
+        ".tiff": ImageReader(read_geotiff),
+        ".mat": ImageReader(read_matlab, ("variable", "shape", "order")),
+        ".npy": ImageReader(read_npy, ("shape", "order")),
+        **dict.fromkeys((".nc", ".nc4"), ImageReader(read_netcdf, ("variable",))),
+        **dict.fromkeys((".h5", ".hdf5", ".he5"), ImageReader(read_hdf5, ("variable", "shape"))),
+        ".zarr": ImageReader(read_zarr, ("variable",)),
     },
 )
 
@@ -56,7 +56,7 @@ _INSTEAD = {
 }
 
 
-def _reader(path: Path) -> Reader:
+def _reader(path: Path) -> ImageReader:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if path.suffix.lower() not in READERS:

@@ -33,7 +33,7 @@ from .cube import Cube
 from .faults import as_keep
 from .grouping import Grouped, least_pixels, with_separate_bands, without_small_groups
 from .library import as_library
-from .normalising import Rule, chosen, other_labels
+from .normalising import NormRule, chosen, other_labels
 from .read import read
 from .sample_stability import PixelStability, map_agreement, pixel_stability
 from .scene_model import SceneModel, check_names
@@ -271,7 +271,7 @@ def _model(model, sparsity, criterion: str, settings: dict) -> tuple[Any, dict]:
     return _OWN, {"ridge": THRESHOLDS.scene_ridge} | settings
 
 
-def _rule(cleaning: dict, n_clusters, seed, estimator: Callable[..., Any]) -> Rule | None:
+def _rule(cleaning: dict, n_clusters, seed, estimator: Callable[..., Any]) -> NormRule | None:
     """The rule of normalise="auto"; None where the treatment is given."""
     given = cleaning["normalise"]
     if isinstance(given, (bool, np.bool_)) or (isinstance(given, str) and given == SOFT):
@@ -279,7 +279,7 @@ def _rule(cleaning: dict, n_clusters, seed, estimator: Callable[..., Any]) -> Ru
     if not isinstance(given, str) or given != "auto":
         raise ValueError(f"normalise must be True, False, 'soft' or 'auto'; got {given!r}")
     seed = int(seed) if isinstance(seed, (int, np.integer)) else 0
-    return Rule([estimator(n_clusters=K) for K in _looked_at(n_clusters)], seed)
+    return NormRule([estimator(n_clusters=K) for K in _looked_at(n_clusters)], seed)
 
 
 def _looked_at(n_clusters) -> tuple[int, ...]:

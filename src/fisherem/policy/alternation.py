@@ -24,7 +24,7 @@ from .forward_backward import relevant, select
 from .latent_model import roomy_model
 from .thresholds import THRESHOLDS
 
-__all__ = ["Alternation", "Candidate", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
+__all__ = ["Alternation", "FittedSubset", "Climb", "Wanted", "alternate", "candidate_of", "fit_subset", "round_of"]
 
 # Rounds end by themselves when C no longer rises: three or four on most tables.
 _ROUNDS = 10
@@ -34,12 +34,10 @@ _RELEVANT_ROUNDS = 2
 # a search from some forty starts took three quarters of the time, and on nine kinds of tables with added noise (five
 # draws each) it kept the same partition except in two draws, one better and one worse.
 _FIRST_ITERATIONS = 10
-# With more variables than this and than a quarter of the rows, a fit on the subset differs little from one on all.
-_MANY = 50
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FittedSubset:
     """A partition with the variables that make it, and what C says of them."""
 
     value: float
@@ -78,18 +76,16 @@ class Wanted:
         family = replace(spec.family, model=MODELS[self.model], sparse=None, subset=Subset(self.support), d=d)
         return Phase("sparse", family)
 
-    def shortened(self, spec: Specification) -> Specification:
-        """The specification with no more iterations than are wanted."""
-        if self.most is None or self.most >= spec.settings.max_iter:
-            return spec
-        return replace(spec, settings=replace(spec.settings, max_iter=self.most))
+
+def _limited(spec: Specification, wanted: Wanted) -> Specification:
+    return spec if wanted.most is None else spec.at_most(wanted.most)
 
 
 def fit_subset(problem: Problem, spec: Specification, wanted: Wanted) -> Fit | None:
     """Fisher-EM on some of the variables; None if it failed or lost a group."""
     states = problem.start_states(wanted.labels, spec.n_clusters)
     try:
-        fit = run_adapted(problem, states, wanted.shortened(spec), wanted.phase(problem, spec))
+        fit = run_adapted(problem, states, _limited(spec, wanted), wanted.phase(problem, spec))
     except NUMERICAL_ERRORS:
         return None
     return fit if fit.whole else None
@@ -100,20 +96,22 @@ def fit_subsets(problem: Problem, spec: Specification, wanted: list[Wanted]) -> 
     phases = [one.phase(problem, spec) for one in wanted]
     if len(wanted) < 2 or not all(can_share(problem, phase.family) for phase in phases):
         return [fit_subset(problem, spec, one) for one in wanted]
-    specs = [one.shortened(spec) for one in wanted]
+    specs = [_limited(spec, one) for one in wanted]
     cells = [(one.labels, own, phase) for one, own, phase in zip(wanted, specs, phases, strict=True)]
     fits = list(side_by_side(problem, cells))
     return [None if isinstance(fit, Exception) or not fit.whole else fit for fit in fits]
 
 
-def candidate_of(problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str) -> Candidate | None:
+def candidate_of(
+    problem: Problem, spec: Specification, fit: Fit, support: np.ndarray, model: str
+) -> FittedSubset | None:
     """A fit on some of the variables as a candidate; None if a group has no rows."""
     labels = problem.rows.gather(fit.states, "labels")
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
     if (partition.sizes <= 0).any():
         return None
     judged = judge(partition, support)
-    return Candidate(judged.value, judged.rank, support, labels, fit, model, partition)
+    return FittedSubset(judged.value, judged.rank, support, labels, fit, model, partition)
 
 
 @dataclass
@@ -125,7 +123,7 @@ class Rounds(ABC):
     labels: np.ndarray
     rank: int
     model: str | None = None  # None: one by the size of the groups
-    best: Candidate | None = None  # the present candidate
+    best: FittedSubset | None = None  # the present candidate
     ended: bool = False
 
     def __post_init__(self):
@@ -142,13 +140,13 @@ class Rounds(ABC):
         """The next fit to be made; None at the end."""
 
     @abstractmethod
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Continue from the fit that was asked for."""
 
     def _on(self, partition: Partition, support: np.ndarray) -> Wanted:
         return Wanted(self.labels, support, self.rank, self.model or roomy_model(float(partition.sizes.min())))
 
-    def to_the_end(self) -> Candidate | None:
+    def to_the_end(self) -> FittedSubset | None:
         """All rounds; None if nothing could be fitted."""
         while not self.ended:
             round_of([self])
@@ -172,7 +170,7 @@ class Alternation(Rounds):
         self.rank = judge(partition, self._support).rank
         return self._on(partition, self._support)
 
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Accept it if C rises; otherwise the rounds end."""
         self.ended = found.value <= self.value + 1e-6
         if not self.ended:
@@ -199,7 +197,8 @@ class Climb(Rounds):
         self._rounds += 1
         partition = Partition.of_labels(self.problem, self.labels, self.spec.n_clusters)
         support = self._support = relevant(partition, self._support, self.rank)
-        too_many = len(support) > _MANY and len(support) >= partition.n / 4
+        most = THRESHOLDS.climb_variables
+        too_many = len(support) > most and THRESHOLDS.climb_rows_per_variable * len(support) >= partition.n
         same = self._last is not None and np.array_equal(support, self._last)
         self.ended = self._rounds > _RELEVANT_ROUNDS or not len(support) or too_many or same
         self._last = support
@@ -207,7 +206,7 @@ class Climb(Rounds):
             return None
         return replace(self._on(partition, support), most=_FIRST_ITERATIONS if self._rounds == 1 else None)
 
-    def take(self, found: Candidate) -> None:
+    def take(self, found: FittedSubset) -> None:
         """Accept it, whatever its C; a climb that no longer moves has ended."""
         self.ended = adjusted_rand(found.labels, self.labels) > THRESHOLDS.same_groups
         self.best, self.labels = replace(found, rank=self.rank), found.labels
@@ -233,6 +232,6 @@ def alternate(
     rank: int,
     model: str | None = None,
     rounds: int = _ROUNDS,
-) -> Candidate | None:
+) -> FittedSubset | None:
     """From a partition to the best C that the alternation reaches; `model` None takes one by the size of the groups."""
     return Alternation(problem, spec, labels, rank, model, most_rounds=rounds).to_the_end()

@@ -1,8 +1,8 @@
-"""Columns of few values: what rounding to them says of a variance, and which columns a Gaussian density can judge.
+"""Columns of few values: the variance that rounding implies, and which columns a Gaussian density can describe.
 
-A group that holds one value of a yes/no column has no variance there, and its Gaussian likelihood has no bound. Two
-remedies: the spacing of the values is added to the variances, in all rows and within the groups; and the
-judge of partitions leaves out columns in which one value is frequent.
+The variance of a yes/no column is 0 in a group with one of its values, and the Gaussian likelihood is unbounded. Two
+remedies: the spacing of the values is added to the variances, in all rows and within the groups; and the judge of
+partitions leaves out columns in which one value is frequent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .thresholds import THRESHOLDS
 
 __all__ = ["Columns", "columns_of", "spacing_floors", "spiked"]
 
-# Rows that the values of a column are seen on.
+# Rows from which the distinct values of a column are determined.
 _ROWS = 1000
 # Cells that are sorted at once (8 MB).
 _CELLS = 2**20
@@ -29,7 +29,7 @@ _DISTINCT_CELLS = 10**8
 
 @dataclass(frozen=True)
 class Columns:
-    """What the values of p columns say about them."""
+    """Properties of p columns that follow from their distinct values."""
 
     floors: np.ndarray  # p: what the spacing of the values adds to the variance, as a share of it; 0 for many values
     spiked: np.ndarray  # bool p: one value is frequent

@@ -1,4 +1,4 @@
-"""Covariates beside the groups: the effects to begin with, when they have settled, and what is said of them.
+"""Covariates beside the groups: the initial effects, when they have converged, and how they are reported.
 
 The effects are estimated with the groups, in turn: from posteriors their effects (`core.data.joint_regression`), from
 rows less these effects the posteriors. If no effects were taken out at first, the batches could be taken for groups;
@@ -60,8 +60,8 @@ def kmeans_with_covariates(
     """(effects, labels) with the least sum of squares, from k-means on the rows, on those less `alone`, and on
     components of these.
 
-    Columns are divided by `spreads` for the distances. Groups that the covariates determine leave their effects open,
-    and are taken only where there are no others.
+    Columns are divided by `spreads` for the distances. If the covariates determine the
+    groups, their effects cannot be estimated: such groups are used only if there are no others.
     """
     found, left = [], (rows - Z @ alone) / spreads
     for begin in (left, _components(left, n_clusters, seed), rows / spreads):
@@ -121,7 +121,7 @@ def distance_moved(moved: np.ndarray, regression: JointRegression, variances: np
 
 
 def is_settled(moved: float) -> bool:
-    """Whether effects that moved by so many standard errors are settled."""
+    """Whether effects that moved by so many standard errors have converged."""
     return moved < THRESHOLDS.covariate_settled
 
 
@@ -141,7 +141,7 @@ def refitted(problem: Problem, spec: Specification[DLMFamily], found: Chosen, st
     Decisions that are made anew in every round may change with any small step of the effects, and never settle.
     """
     axes, m = found.fit.solution.axes, found.fit.solution.n_factors
-    family = replace(spec.family, model=found.model, d=axes.d, adaptive_axes=False)
+    family = replace(spec.family, model=found.model, d=axes.d, least_separation=None)
     phase = family.phases()[-1]
     if family.chooses_variables:
         support = np.flatnonzero(~problem.constant if axes.sparse is None else axes.sparse.any(axis=1))

@@ -21,15 +21,15 @@ its columns but one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..core.data.problem import Problem
 from ..core.data.scatter import CovarianceOfSome, Scatter
-from ..core.dlm.ridge_and_axes import Groups
+from ..core.dlm.ridge_and_axes import GroupMeans
 from ..core.missing.completion import complete_with
 from ..model.criteria import CRITERIA, Criterion
+from ..rows.base import States
 from ..rows.variables import Blocks
 from .columns import columns_of
 
@@ -42,7 +42,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class Partition:
-    """Groups as the criterion sees them: S and H of all p variables, and how many rows there are."""
+    """A partition as the criterion needs it: S and H of all p variables, and the number of rows."""
 
     scatter: Scatter | CovarianceOfSome
     H: np.ndarray  # p x K, columns sqrt(n_k / n) (m_k - ybar): S_B = H H'
@@ -53,13 +53,13 @@ class Partition:
     among: int | None = None  # of how many variables these are some; None: they are all
 
     @classmethod
-    def of(cls, problem: Problem, states: Any) -> Partition:
-        """The groups of the posteriors in the states; missing cells are completed with what these groups say."""
+    def of(cls, problem: Problem, states: States) -> Partition:
+        """The groups of the posteriors in the states; missing cells are completed given these groups."""
         if problem.gaps is not None:
             posteriors = problem.rows.gather(states, "posteriors")
             problem = complete_with(problem, posteriors)
             states = problem.start_states(posteriors.T, len(posteriors))
-        groups = Groups.of(problem, states)
+        groups = GroupMeans.of(problem, states)
         H = problem.scatter.to_variables(groups.between(problem).H)
         floors = block_floors(problem)
         return cls(problem.scatter, H, groups.weights, problem.constant, floors, problem.blocks)
@@ -187,7 +187,7 @@ def judge(partition: Partition, support: np.ndarray, values: np.ndarray | None =
 
 
 def gain(partition: Partition, support: np.ndarray, entropy: float) -> float:
-    """The gain over one group in nats, as an entry of the register; nan where S has more variables than rows can judge.
+    """The gain over one group in nats, as an entry of the register; nan if S is too large for the rows.
 
     With the groups of posteriors t_ik, whose entropy is -sum_ik t_ik log t_ik,
 

@@ -4,6 +4,7 @@
     the groups      Fisher-EM from k-means; other starts where these clearly gain more
     covariances     common, or one per group where that clearly gains more
     the model       by the likelihood inside the axes (`latent_model`), or of whole fits with full means (`model`)
+    the axes        those that separate the groups (`latent_model`)
     the variables   those that make these groups (`variables`)
     the noise       as many common factors as BIC asks for (`noise`)
     missing cells   all of it on completed rows; the fit then goes on from there on the observed cells (`missing`)
@@ -27,11 +28,11 @@ from ..core.engine.loop import Fit, Stop, StopKind
 from ..core.engine.multistart import FitError, Specification, best_of, continue_from, starting_points
 from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
-from .alternation import Candidate, Wanted, fit_subset
+from .alternation import FittedSubset, Wanted, fit_subset
 from .decisions import Chosen, Decision
 from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
-from .latent_model import fit_latent
+from .latent_model import fit_latent, naming_axes
 from .missing import fit_observed
 from .model import fit_best
 from .noise import NOISE_AUTO, fit_with_factors, with_factors
@@ -92,7 +93,7 @@ def _on_these(problem: Problem, spec: Specification[DLMFamily], estimator, neigh
             chosen = _with_variables(problem, dense_spec, estimator.model, chosen, groups)
         elif family.sparse is not None:
             chosen = _with_shares(problem, spec, chosen)
-    chosen = _with_noise(problem, spec, chosen, estimator)
+    chosen = naming_axes(spec, _with_noise(problem, spec, chosen, estimator))
     return _naming_small_groups(problem, chosen, estimator.min_size)
 
 
@@ -196,7 +197,7 @@ def _in_own_covariances(
         )
     if found is None:
         return chosen.first(decision), labels
-    given = replace(spec, init=found, first_start=False, settings=replace(spec.settings, max_iter=1))
+    given = replace(spec, init=found, first_start=False).at_most(1)
     where = problem if whole else here
     try:
         own = _dense(where, given, OWN_COVARIANCES if estimator.model == AUTO else estimator.model)
@@ -222,7 +223,7 @@ def _from_groups(
     least, limit = groups.gain.value - margin(groups.gain, spec.n_clusters), spec.settings.max_iter
 
     def fitted(most: int) -> Chosen | None:
-        given = replace(spec, init=groups.labels, first_start=False, settings=replace(spec.settings, max_iter=most))
+        given = replace(spec, init=groups.labels, first_start=False).at_most(most)
         try:
             return _dense(problem, given, model)
         except FitError:
@@ -293,7 +294,7 @@ def _after(dense: Chosen, fit: Fit) -> Fit:
     return fit
 
 
-def _with(dense: Chosen, best: Candidate, model, problem: Problem, spec: Specification[DLMFamily]) -> Chosen:
+def _with(dense: Chosen, best: FittedSubset, model, problem: Problem, spec: Specification[DLMFamily]) -> Chosen:
     """The candidate as the result, with the history of the dense fit before its own."""
     fit, name = best.fit, best.model
     if model != AUTO and name != resolve(model).name:  # the variables were found with another model: fit the given one
@@ -351,10 +352,10 @@ def _on_all(problem: Problem, small: Problem, spec: Specification[DLMFamily], fo
     if family.chooses_variables:
         support = np.flatnonzero(~problem.constant if axes.sparse is None else axes.sparse.any(axis=1))
         phases = (Phase("sparse", replace(family, sparse=None, subset=Subset(support))),)
-    settings = spec.settings if found.moved else replace(spec.settings, max_iter=1)
+    again = spec if found.moved else spec.at_most(1)
     with problem.rows.threads():
         for phase in phases:
-            fit = continue_from(problem, fit, replace(spec, settings=settings), phase)
+            fit = continue_from(problem, fit, again, phase)
     fit = fit if found.moved else _kept(fit)
     if not fit.whole:
         raise FitError(f"the groups of a sample of the rows are not those of all: {fit.stop}")

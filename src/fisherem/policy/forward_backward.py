@@ -39,7 +39,7 @@ class _Conditional:
         return self._rows[: self.width].T
 
     def explains(self, j: int) -> bool:
-        """Whether nothing is left of variable j given S: conditioning on it as well would divide by rounding errors."""
+        """Whether S determines variable j: conditioning on it as well would divide by rounding errors."""
         return bool(self.given[j] <= _ROUNDING * self.diagonal[j])
 
     def cut(self, kept: int) -> None:
@@ -69,7 +69,7 @@ class Selector:
         self.between = partition.H @ directions  # p x r: what the group means explain
         own = np.maximum(partition.scatter.variances(), 0)
         self.total = own * (1 + partition.floors)  # what is added to both variances of a column of few values
-        # a variable with one value in each group tells them apart at once: its gain is large, and must be finite
+        # a variable that is constant within every group separates them perfectly: its gain must stay finite
         self.within = np.maximum(self.total - (self.between**2).sum(axis=1), _ROUNDING * self.total)
         usable = ~partition.constant & (self.total > 0)
         alone = np.full(len(own), -np.inf)

@@ -114,7 +114,7 @@ def _unseen(
     why = "most columns are categories or have a frequent value and cannot be judged"
     if problem.p >= problem.rows.n // 2:
         return _not_moved(start, anchor, "", why)
-    pipelines = [kmeans, fisher_em(_short(spec))]
+    pipelines = [kmeans, fisher_em(spec.at_most(_ITERATIONS))]
     own, moved = agreements(problem, spec.n_clusters, pipelines, rng)
     tried = f"k-means {own:.2f}, {_ANCHOR} {moved:.2f} (agreement of halves)"
     if moved > own:
@@ -144,7 +144,7 @@ def _not_moved(start: np.ndarray, anchor: Groups, tried: str, reason: str) -> tu
 
 def _on_fewest(problem: Problem, spec: Specification[DLMFamily], judge: Judge, groups: Groups) -> Groups:
     """The groups that the fewest variables make, where they gain more: they are cleaner among noise."""
-    few = alternate(problem, _short(spec), groups.labels, spec.n_clusters - 1, rounds=_ROUNDS)
+    few = alternate(problem, spec.at_most(_ITERATIONS), groups.labels, spec.n_clusters - 1, rounds=_ROUNDS)
     if few is None:
         return groups
     fewer = judge.gain(few.labels)
@@ -161,10 +161,6 @@ def _best(own: Groups, others: list[Groups], n_clusters: int, min_size: float | 
     return max([own, *(one for one in others if worth(one.gain))], key=lambda one: one.gain.value)
 
 
-def _short(spec: Specification[DLMFamily]) -> Specification[DLMFamily]:
-    return replace(spec, settings=replace(spec.settings, max_iter=min(_ITERATIONS, spec.settings.max_iter)))
-
-
 def _climbed(
     problem: Problem, spec: Specification[DLMFamily], judge: Judge, starts: dict[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray]]:
@@ -173,7 +169,7 @@ def _climbed(
     yield f"{_ANCHOR}, not moved", starts[_ANCHOR]
     if problem.p >= problem.rows.n:
         others = {name: labels for name, labels in starts.items() if name != _ANCHOR}
-        cells = [(labels, _short(spec), phase) for labels in others.values()]
+        cells = [(labels, spec.at_most(_ITERATIONS), phase) for labels in others.values()]
         for name, fit in zip(others, side_by_side(problem, cells) if cells else (), strict=True):
             if isinstance(fit, Fit) and fit.whole:
                 yield name, problem.rows.gather(fit.states, "labels")
@@ -188,7 +184,7 @@ def _climbed(
 def _on_few(problem: Problem, spec: Specification[DLMFamily], found: list[Groups]) -> Iterator[tuple[str, np.ndarray]]:
     """(name, labels) of where groups lead on the variables that differ between them."""
     distinct = [one for i, one in enumerate(found) if not same_partition(one.labels, [o.labels for o in found[:i]])]
-    climbs = {one.name: Climb(problem, _short(spec), one.labels, spec.n_clusters - 1) for one in distinct}
+    climbs = {one.name: Climb(problem, spec.at_most(_ITERATIONS), one.labels, spec.n_clusters - 1) for one in distinct}
     while going := [climb for climb in climbs.values() if not climb.ended]:
         round_of(going)
     for name, climb in climbs.items():

@@ -27,7 +27,7 @@ _SPLITS = 3
 _TINY = np.finfo(float).tiny
 # Indicators of a category add up to 1, so that their covariance has no inverse without a ridge.
 _LEAST_RIDGE = 1e-6
-# Directions with less than this share of the variance of the largest are rounding.
+# Directions with less than this share of the largest variance are treated as rounding errors.
 _ROUNDING = 1e-10
 # k-means runs in each half.
 _RUNS = 5

@@ -1,4 +1,4 @@
-"""The default call with the means inside the axes: which axes carry anything, and which model fits inside them.
+"""The default call with the means inside the axes: which axes separate the groups, and which model fits inside them.
 
 Among the models with a common noise the posteriors depend on the coordinates inside the axes alone, so models can be
 compared there. Each candidate's mixture is fitted inside the axes of the most compact model, which are the same for
@@ -21,14 +21,14 @@ import numpy as np
 
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily
-from ..core.dlm.ridge_and_axes import Groups, useful_axes
+from ..core.dlm.ridge_and_axes import GroupMeans, useful_axes
 from ..core.engine.loop import Fit, run
 from ..core.engine.multistart import NUMERICAL_ERRORS, FitError, Specification, best_of, starting_points
 from ..model.dlm import MODELS
 from .decisions import Chosen, Decision, model_decision
 from .thresholds import THRESHOLDS
 
-__all__ = ["COMPACT", "fit_latent", "model_candidates", "roomy_model"]
+__all__ = ["COMPACT", "fit_latent", "model_candidates", "naming_axes", "roomy_model"]
 
 COMPACT, ROOMY = "AB", "AkB"
 # Iterations of the fits that are only compared.
@@ -80,16 +80,16 @@ def _fit(
 
 
 def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
-    # which of several starts is best shows at the end only
-    look = _short(spec) if spec.first_start or len(starts) == 1 else spec
+    # which of several starts is best is known only after convergence
+    look = spec.at_most(_LOOK) if spec.first_start or len(starts) == 1 else spec
     compact, records = _fit(problem, look, starts)
     d = _axes_of(problem, spec, compact)
-    if d < compact.solution.axes.d:  # the partition shows that some axes carry nothing
+    if d < compact.solution.axes.d:  # some axes do not separate the groups of this partition
         compact, records = _fit(problem, look, starts, d=d)
     d = compact.solution.axes.d
     if not compact.whole:
         return Chosen(compact, records, MODELS[COMPACT]).said(Decision("model", COMPACT, "", "a group was lost"))
-    candidates = _compare(problem, _short(spec), compact)
+    candidates = _compare(problem, spec.at_most(_LOOK), compact)
     kept = next(record["model"] for record in candidates if record["kept"])
     if kept != COMPACT:
         try:
@@ -105,21 +105,29 @@ def _choose(problem: Problem, spec: Specification, starts: list[Any]) -> Chosen:
     return Chosen(compact, records, MODELS[kept]).said(model_decision(candidates))
 
 
-def _short(spec: Specification) -> Specification:
-    return replace(spec, settings=replace(spec.settings, max_iter=min(_LOOK, spec.settings.max_iter)))
+def naming_axes(spec: Specification, chosen: Chosen) -> Chosen:
+    """Fewer axes than groups less one, as a decision of the record; none if all axes are kept or they were given."""
+    d, most, least = chosen.fit.solution.axes.d, spec.family.d, spec.family.least_separation
+    if least is None or d >= most:
+        return chosen
+    reason = f"the others separate the groups less than {least:g} times as much as chance"
+    if chosen.fewest is not None:
+        reason = "C(K, S) of the selected variables is largest with so many"
+    return chosen.said(Decision("axes", f"{d} of {most}", "", reason))
 
 
 def _axes_of(problem: Problem, spec: Specification, fit: Fit) -> int:
     """How many axes the fit's own partition asks for."""
     family, d = _family(spec), fit.solution.axes.d
-    if not family.adaptive_axes or d == 1:
+    if family.least_separation is None or d == 1:
         return d
     labels = problem.rows.gather(fit.states, "labels")
     states = problem.start_states(labels, spec.n_clusters)
-    groups = Groups.of(problem, states)
+    groups = GroupMeans.of(problem, states)
     if not groups.whole:
         return d
-    return useful_axes(groups.between(family.adapt(problem, states)[0]), problem.weight, d)
+    between = groups.between(family.adapt(problem, states)[0])
+    return useful_axes(between, problem.weight, d, family.least_separation)
 
 
 def _compare(problem: Problem, spec: Specification, compact: Fit) -> list[dict]:

@@ -34,7 +34,7 @@ __all__ = [
 # EM converges the slower the more is missing, and the F-step, which does not maximise the likelihood, meanwhile drifts
 # away from it: iterations end at this many times the tolerance.
 _TOLERANCE = 10.0
-# What the records of the choice of factors say that is not a likelihood of completed rows.
+# Fields of the records of the factors that are not likelihoods of completed rows.
 _KEPT = ("n_factors", "bic_at_partition", "reason")
 NO_POWERS = (
     "transformation='power' takes no missing values yet: fit with transformation='none' and impute them, or leave out "
@@ -90,10 +90,10 @@ def fit_exact(problem: Problem, spec: Specification, chosen: Chosen, noise: int 
     more).
     """
     there = exact(problem)
-    spec = replace(spec, settings=replace(spec.settings, tol=_TOLERANCE * spec.settings.tol))
+    spec = spec.looser(_TOLERANCE)
     keeps = problem.blocks is not None and not chosen.moved  # Fisher-EM does not improve latent classes
     if keeps:
-        spec = replace(spec, settings=replace(spec.settings, max_iter=1))
+        spec = spec.at_most(1)
     numbers = [chosen.fit.solution.n_factors]
     if numbers[0] and isinstance(noise, str):
         numbers.append(max(numbers[0], most_factors(problem, numbers[0])))
@@ -147,7 +147,7 @@ def prepared_rows(table, weights=None, *, ridge="auto", n_jobs=None) -> Problem:
 def imputed(X):
     """X (a frame or an array, n x p) with the conditional means of one group in its missing cells.
 
-    For methods that take none; what has no gaps comes back as it is.
+    For methods that accept no missing cells; tables without any are returned unchanged.
     """
     table = np.asarray(X, float)
     if not has_gaps(table):
@@ -170,7 +170,7 @@ def log_jacobian(problem: Problem, divisors: np.ndarray) -> float:
 
 
 def _neighbours_tell(problem: Problem, spec: Specification[DLMFamily]) -> bool:
-    """Whether nearest neighbours are asked: the start is open, and the rows are few enough."""
+    """Whether rows completed by their nearest neighbours are tried: the start is open, and the rows are few enough."""
     open_start = spec.n_clusters > 1 and isinstance(spec.init, str) and problem.prior is None
     return open_start and problem.rows.n <= THRESHOLDS.neighbours_rows
 

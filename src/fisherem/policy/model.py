@@ -27,7 +27,7 @@ from .thresholds import THRESHOLDS
 
 __all__ = ["dispersion", "fit_best", "separation"]
 
-# Squared distances below this share of the mean variance are rounding.
+# Squared distances below this share of the mean variance are treated as rounding errors.
 _NO_NOISE = 1e-12
 
 

@@ -20,7 +20,7 @@ from .._utils.wording import count
 from ..core.data.noise_metric import factor_numbers, factor_values, fewest_factors
 from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily, Means, Subset
-from ..core.dlm.ridge_and_axes import Groups, noise_covariance
+from ..core.dlm.ridge_and_axes import GroupMeans, noise_covariance
 from ..core.engine.family import Phase
 from ..core.engine.loop import Fit
 from ..core.engine.multistart import NUMERICAL_ERRORS, Specification, continue_from
@@ -117,7 +117,7 @@ def _compare(problem: Problem, spec: Specification, chosen: Chosen) -> tuple[int
                 refused.add(m)
             else:
                 found[m] = _record(problem, spec, chosen, fit, m)
-        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)})
+        best = fewest_factors({m: found[m]["bic"] for m in sorted(found)}, THRESHOLDS.factor_gain)
         # BIC depends on the partition: compute it for the one that these factors led to as well
         start = found[best]["fit"]
         values = judged.values(start)
@@ -135,7 +135,7 @@ def _named(values: dict[int, float]) -> list[int]:
 
     A partition that mixes groups has their difference in its noise, as one factor more.
     """
-    best = fewest_factors(values)
+    best = fewest_factors(values, THRESHOLDS.factor_gain)
     return [m for m in values if m <= best][-2:]
 
 
@@ -162,7 +162,7 @@ class _Judge:
         two of nine tables the fit then lost the groups. Such numbers are not considered.
         """
         problem = self.problem
-        groups = Groups.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
+        groups = GroupMeans.of(problem, problem.start_states(self.labels(fit), self.n_clusters))
         H = groups.between(problem).H
         e = np.maximum(np.linalg.eigvalsh(noise_covariance(problem, H, fit.solution.axes.rows))[::-1], 0)
         return factor_values(e, problem.weight, problem.n_varying, numbers_of_factors(problem), self.floor)

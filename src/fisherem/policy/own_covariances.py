@@ -114,7 +114,7 @@ class OwnCovariances:
         return -0.5 * squares - np.log(np.diagonal(root)).sum()
 
     def enough(self, smallest: float) -> bool:
-        """Whether there are rows to judge by covariances alone."""
+        """Whether there are enough rows to decide by covariances alone."""
         return self.p <= self.q and smallest >= THRESHOLDS.rows_per_own_parameter * self.p * (self.p + 3) / 2
 
 

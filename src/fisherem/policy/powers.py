@@ -1,4 +1,4 @@
-"""Columns without their skew: an exponent per column, estimated within the groups, with its Jacobian.
+"""Power transformations of skewed columns: an exponent per column, estimated within the groups, with its Jacobian.
 
 A column is bent by the transformation of Yeo and Johnson (2000) about its median, in units of its spread, and keeps its
 standard deviation, so that bending changes the shape of a column and not its weight beside the others:
@@ -25,7 +25,7 @@ __all__ = ["Powers", "exponent_likelihoods", "on_one_scale", "total_log_slope", 
 # Exponents that are tried: 1 changes nothing, 0 is the logarithm on the right. Steps of a quarter change a likelihood
 # of hundreds of rows by less than a nat.
 _EXPONENTS = np.linspace(0, 2, 9)
-# Bent values beyond this are as good as infinite, and their squares still fit.
+# Transformed values are limited to this, so that their squares do not overflow.
 _FARTHEST = 1e140
 _TINY = np.finfo(float).tiny
 
@@ -81,7 +81,7 @@ def exponent_likelihoods(
         z = z - (weights @ z) / n
         total = weights @ z**2
         within = total - ((member @ z) ** 2 / sizes).sum(axis=0)
-        # a variance of nothing but rounding would win every comparison
+        # a variance that is only rounding error would win every comparison
         floor = np.maximum(1e-9 * total, _TINY)
         one[i] = -n / 2 * np.log(np.maximum(total, _TINY) / n) + (exponent - 1) * jacobian
         groups[i] = -n / 2 * np.log(np.maximum(within, floor) / n) + (exponent - 1) * jacobian

@@ -22,7 +22,7 @@ __all__ = ["Scores", "moments", "standardised"]
 
 # Quantiles that stand for the rows of a column: more of them change no parameter by more than its standard error.
 _QUANTILES = 200
-# Fewer have no shape; rows may have very small weights.
+# The least number from which a shape can be estimated, also of rows with very small weights.
 _FEWEST = 3
 # Where the parameters are looked for first (epsilon x log delta), and the bounds of both. The tails of the sinh-arcsinh
 # distribution are those of a log-normal at delta = 0.2 and nearly uniform at delta = 5.

@@ -156,6 +156,10 @@ class Thresholds:
     # criterion changes by some tenths of a per cent (iris), and what flexible models gain where they are right was 1.2%
     # to 6%.
     flexible_gain: float = 0.01
+    # The least separation of an axis, in units of what chance gives; axes below it are dropped. On the paper's
+    # simulation the second axis, which separates nothing, had 0.4 to 1.8 (2.8 once, from a poor start); real axes on
+    # nine tables had 3.5 and more, except for satimage's last.
+    axis_separation: float = 3.0
     # With fewer rows per variable Fisher's criterion says little: of a random partition it is (K - 1) p / n already.
     rows_per_variable: int = 2
 
@@ -164,6 +168,9 @@ class Thresholds:
     # Partitions that agree less than this (adjusted Rand index) are distant: BIC does not choose between them, as
     # margins that are not Gaussian decide more than the groups do. A round value; others have not been compared.
     distant: float = 0.7
+    # The rest of the noise is never exactly spherical, and with enough rows BIC favours factors that only describe the
+    # variables' different variances: the smallest number of factors with this share of the largest gain is chosen.
+    factor_gain: float = 0.95
     # With missing cells a full covariance is tried for this many variables at most: it costs p^3 for every pattern of
     # gaps.
     full_noise: int = 32
@@ -204,6 +211,11 @@ class Thresholds:
     # At most one variable per so many rows (those left after the groups' means) is selected: with more, any partition
     # can be separated.
     rows_per_selected: int = 4
+
+    # A climb to a better partition ends at groups that differ in more variables than this, and in more than one per so
+    # many rows: a fit on them differs little from one on all.
+    climb_variables: int = 50
+    climb_rows_per_variable: float = 4.0
 
     # P-values of several variables share their one-group draws unless the draws of the variables differ: the shares
     # above a common 5% point have a dispersion (chi-squared test) with a p-value below this. At 0.01, one table in a

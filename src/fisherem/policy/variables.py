@@ -27,7 +27,7 @@ from ..core.data.problem import Problem
 from ..core.dlm.family import DLMFamily
 from ..core.engine.multistart import Specification
 from ..core.starts.partitions import adjusted_rand
-from .alternation import Candidate, Wanted, alternate, candidate_of, fit_subset
+from .alternation import FittedSubset, Wanted, alternate, candidate_of, fit_subset
 from .criterion import Partition, judge
 from .forward_backward import Selector, relevant, select
 from .halves import OnOtherRows
@@ -46,7 +46,7 @@ _TINY = 1e-9
 class Selection:
     """The variables that make groups, with the fewest that C(K, S) names and a record of every list that was tried."""
 
-    kept: Candidate | None = None  # None: nothing could be fitted
+    kept: FittedSubset | None = None  # None: nothing could be fitted
     fewest: np.ndarray | None = None  # indices; None: C names none
     records: list[dict] = field(default_factory=list)  # n_variables, agreement
 
@@ -67,7 +67,7 @@ def variables_for(
     found = Selection()
     partition = Partition.of_labels(problem, labels, spec.n_clusters)
 
-    def on(support: np.ndarray) -> Candidate | None:
+    def on(support: np.ndarray) -> FittedSubset | None:
         fit = fit_subset(problem, spec, Wanted(labels, support, rank, model, None if moved else 1))
         return None if fit is None else candidate_of(problem, spec, fit, support, model)
 
@@ -101,7 +101,7 @@ def enough(agreements: list[float]) -> list[int]:
     return [i for i, one in enumerate(agreements) if one >= max(agreements) - THRESHOLDS.gives_back]
 
 
-def _longer(partition: Partition, fewest: Candidate | None, rank: int) -> Iterator[np.ndarray]:
+def _longer(partition: Partition, fewest: FittedSubset | None, rank: int) -> Iterator[np.ndarray]:
     """Lists of variables that double, from twice the fewest to all that differ: C's own first, then the strongest."""
     first = np.zeros(0, int) if fewest is None else fewest.support
     differ = relevant(partition, first, rank)

@@ -15,8 +15,8 @@ from ..tables.checking import check_clusters, check_list, check_number, check_on
 from .base import SelectingClusterer, on_one_blas_thread, within_reach
 from .mixtures import Mixture, log_densities, one_group
 from .regressions import Regressions
-from .stepwise import DIRECTIONS, PATH_COLUMNS, Search
-from .subsets import Family, Subsets, resolve_shapes
+from .stepwise import DIRECTIONS, PATH_COLUMNS, StepwiseSearch
+from .subsets import CovarianceKind, Subsets, resolve_shapes
 
 __all__ = ["Clustvarsel", "MixtureSelector", "check_numbers_of_clusters"]
 
@@ -45,18 +45,18 @@ class MixtureSelector(SelectingClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _search(self, X) -> Search:
+    def _search(self, X) -> StepwiseSearch:
         """Check the shared parameters and return the initial state of a search over the table X."""
         self._check_limits()
         check_number("max_steps", self.max_steps, integer=True, least=1)
         shapes = resolve_shapes(self.models)
         table = self._table(X, reset=True)
-        family = Family(check_numbers_of_clusters(self.n_clusters, table), shapes, self.max_iter, self.tol)
+        family = CovarianceKind(check_numbers_of_clusters(self.n_clusters, table), shapes, self.max_iter, self.tol)
         candidates = tuple(int(j) for j in np.flatnonzero(~self._constant_columns(table)))
         subsets = Subsets(table, family, n_threads(self.n_jobs))
-        return Search(subsets, Regressions(table), candidates, self.max_steps)
+        return StepwiseSearch(subsets, Regressions(table), candidates, self.max_steps)
 
-    def _adopt(self, search: Search, strategy) -> None:
+    def _adopt(self, search: StepwiseSearch, strategy) -> None:
         """Run the search (unless there is one group only) and set the fitted attributes."""
         if search.subsets.family.n_clusters != (1,):
             strategy(search)

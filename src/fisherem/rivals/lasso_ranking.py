@@ -20,14 +20,14 @@ _TOL = 1e-5
 _VARIANCE_FLOOR = 1e-3  # as a share of the total variance, which is 1
 
 
-def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float, *, max_iter: int = _MAX_ITER):
+def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float):
     """EM on Z (n x p) from posteriors T (K x n): (means K x p, posteriors K x n, penalised log-likelihoods)."""
     n, _ = Z.shape
     squares = Z**2
     variances = Z.var(axis=0)
     history: list[float] = []
     means = np.zeros((len(T), Z.shape[1]))
-    for _ in range(max_iter):
+    for _ in range(_MAX_ITER):
         n_k = np.maximum(T.sum(axis=1), 1e-10)[:, None]
         raw = T @ Z / n_k
         # for fixed variances the penalised mean is the soft-thresholded one; the variances follow in closed form

@@ -13,14 +13,14 @@ import numpy as np
 
 from .regressions import REGRESSION_SHAPES, Regressions
 
-__all__ = ["INDEPENDENT_SHAPES", "Roles", "assign_roles"]
+__all__ = ["INDEPENDENT_SHAPES", "SelvarclustRoles", "assign_roles"]
 
 # Independent variables are uncorrelated, so their covariance is spherical or diagonal.
 INDEPENDENT_SHAPES = ("LI", "LB")
 
 
 @dataclass(frozen=True)
-class Roles:
+class SelvarclustRoles:
     """The split of the variables (indices), the shapes of the two covariances, and their terms of the criterion."""
 
     S: tuple[int, ...]
@@ -40,7 +40,7 @@ class Roles:
         return out
 
 
-def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SHAPES)) -> Roles:
+def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SHAPES)) -> SelvarclustRoles:
     """Split the variables outside S (`others`): W has those that no variable of S explains, U the rest.
 
     S explains a variable if its regression on S, with regressors selected by BIC, has any. R is then selected for
@@ -54,4 +54,6 @@ def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SH
     if U:
         regression = max((*regressions.common_regressors(U, S, shape), shape) for shape in shapes)
     independent = max((regressions.multivariate_bic(W, (), shape), shape) for shape in INDEPENDENT_SHAPES)
-    return Roles(S, regression[1], U, W, regression[2], independent[1] if W else "", regression[0], independent[0])
+    return SelvarclustRoles(
+        S, regression[1], U, W, regression[2], independent[1] if W else "", regression[0], independent[0]
+    )

@@ -10,19 +10,19 @@ from .base import on_one_blas_thread, standardised
 from .clustvarsel import MixtureSelector
 from .lasso_ranking import lasso_ranking
 from .regressions import REGRESSION_SHAPES
-from .roles import Roles, assign_roles
-from .stepwise import Search, backward, start_with_all
+from .roles import SelvarclustRoles, assign_roles
+from .stepwise import StepwiseSearch, backward, start_with_all
 from .subsets import start_labels
 
 __all__ = ["RANKINGS", "Selvarclust"]
 
 
-def by_steps(search: Search, patience: int) -> None:
+def by_steps(search: StepwiseSearch, patience: int) -> None:
     """Backward stepwise exclusion and inclusion from all variables, as in the paper; `patience` is not used."""
     backward(search)
 
 
-def by_lasso(search: Search, patience: int) -> None:
+def by_lasso(search: StepwiseSearch, patience: int) -> None:
     """Go through the ranking of a lasso-type mixture and add each variable whose difference is positive.
 
     The first two are always added. The search ends after `patience` consecutive variables that are not added. The
@@ -152,7 +152,7 @@ class Selvarclust(MixtureSelector):
         self._adopt_roles(assign_roles(search.regressions, search.chosen, others, tuple(shapes)))
         return self
 
-    def _adopt_roles(self, roles: Roles) -> None:
+    def _adopt_roles(self, roles: SelvarclustRoles) -> None:
         self.roles_ = roles.names(self.n_features_in_)
         self.regressors_ = np.isin(np.arange(self.n_features_in_), roles.R)
         self.regression_shape_ = roles.regression_shape

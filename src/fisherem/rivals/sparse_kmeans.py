@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._utils.public import public
 from ..rows.base import n_threads
-from ..solvers.sparse_kmeans import Alternation, alternate, bound_grid, dense_start, gap_curve, path
+from ..solvers.sparse_kmeans import SparseKMeansFit, alternate, bound_grid, dense_start, gap_curve, path
 from ..tables.checking import MOST_REPEATS, check_clusters, check_number, check_one_of
 from .base import SelectingClusterer, on_one_blas_thread, within_reach
 
@@ -178,12 +178,14 @@ class SparseKMeans(SelectingClusterer):
 
     def _adopt_one_group(self, table: np.ndarray) -> None:
         n, p = table.shape
-        nothing = Alternation(np.zeros(n, int), np.zeros(p), [{"step": "k-means", "objective": 0.0, "n_selected": 0}])
+        nothing = SparseKMeansFit(
+            np.zeros(n, int), np.zeros(p), [{"step": "k-means", "objective": 0.0, "n_selected": 0}]
+        )
         nothing.n_iter, nothing.converged = 1, True
         self.bound_ = 1.0 if isinstance(self.bound, str) else float(self.bound)
         self._adopt(table, nothing)
 
-    def _adopt(self, table: np.ndarray, fit: Alternation) -> None:
+    def _adopt(self, table: np.ndarray, fit: SparseKMeansFit) -> None:
         if fit.reason:
             raise ValueError(f"bound={self.bound_:.4g}: {fit.reason}; raise bound or lower n_clusters")
         self.feature_weights_ = fit.weights

@@ -16,7 +16,7 @@ from .mixtures import Mixture
 from .regressions import Regressions
 from .subsets import Subsets
 
-__all__ = ["DIRECTIONS", "PATH_COLUMNS", "Search", "start_with_all"]
+__all__ = ["DIRECTIONS", "PATH_COLUMNS", "StepwiseSearch", "start_with_all"]
 
 PATH_COLUMNS = ["step", "variable", "action", "bic_difference", "accepted", "n_selected", "shape", "reason"]
 
@@ -26,7 +26,7 @@ _HOPELESS = -5.0
 
 
 @dataclass
-class Search:
+class StepwiseSearch:
     """The state of a search: the chosen variables S (indices) and the record of its steps."""
 
     subsets: Subsets
@@ -127,7 +127,7 @@ class Search:
         self.converged = False
 
 
-def _start_with_two(search: Search) -> None:
+def _start_with_two(search: StepwiseSearch) -> None:
     """Choose the two best variables, whatever their differences: a single one rarely separates the groups.
 
     Where no single variable supports a mixture (few distinct values), the search starts from all of them instead.
@@ -138,7 +138,7 @@ def _start_with_two(search: Search) -> None:
         start_with_all(search)
 
 
-def start_with_all(search: Search) -> None:
+def start_with_all(search: StepwiseSearch) -> None:
     """Choose all candidates; an error where no mixture fits them."""
     search.chosen = search.candidates
     if search.mixture.reason:
@@ -148,19 +148,19 @@ def start_with_all(search: Search) -> None:
         )
 
 
-def forward(search: Search) -> None:
+def forward(search: StepwiseSearch) -> None:
     """Start from no variables; add the best and remove the worst one in turn."""
     _start_with_two(search)
     search.alternate([search.add_best, search.remove_worst])
 
 
-def backward(search: Search) -> None:
+def backward(search: StepwiseSearch) -> None:
     """Start from all variables; remove the worst and add the best one in turn."""
     start_with_all(search)
     search.alternate([search.remove_worst, search.add_best])
 
 
-def headlong(search: Search) -> None:
+def headlong(search: StepwiseSearch) -> None:
     """Forward, but add the first variable that improves the BIC, and drop those that lower it much."""
     _start_with_two(search)
     hopeless: set[int] = set()

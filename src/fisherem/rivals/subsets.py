@@ -17,7 +17,7 @@ from .base import standardised
 from .mixtures import STACK_ELEMENTS, Mixture, em
 from .shapes import SHAPES, SKLEARN_SHAPES
 
-__all__ = ["Family", "Subsets", "resolve_shapes", "start_labels"]
+__all__ = ["CovarianceKind", "Subsets", "resolve_shapes", "start_labels"]
 
 # Ward's clustering needs all pairwise distances. Beyond this many rows it sees a sample, and the others join the
 # nearest mean. 1000 rows take about 20 ms, and the start need not be exact.
@@ -70,7 +70,7 @@ def start_labels(Z: np.ndarray, n_clusters: int) -> np.ndarray | None:
 
 
 @dataclass(frozen=True)
-class Family:
+class CovarianceKind:
     """The mixtures that are tried on every subset: numbers of groups and shapes, with the limits of EM."""
 
     n_clusters: tuple[int, ...]
@@ -138,7 +138,7 @@ class Subsets:
     """Cached mixtures of subsets of the columns of one table X (n x p)."""
 
     X: np.ndarray
-    family: Family
+    family: CovarianceKind
     n_jobs: int = 1
     known: dict[frozenset, Mixture] = field(default_factory=dict)
 

@@ -14,14 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from .blocks import Block, BlockState, UncentredBlock, buffer, quiet_overflow, run_several, small_offset, tile_rows
 
-__all__ = ["ArrayRows", "ElsewhereRows", "Rows", "n_threads", "one_blas_thread", "one_thread_each"]
+__all__ = ["ArrayRows", "ElsewhereRows", "Rows", "States", "n_threads", "one_blas_thread", "one_thread_each"]
 
 # Bytes that the states of all concurrent runs may take, however few rows there are.
 _ROOM = 2**26
@@ -29,6 +29,10 @@ _ROOM = 2**26
 # short calls wait for each other. A multiple of 4 blocks balances up to 4 threads.
 BLOCK_ROWS = 8192
 
+
+# What a run keeps per row: an entry per block (or bundle of blocks), a `BlockState` for rows in memory and a dict of
+# arrays or futures elsewhere. Only an engine's own methods look into them.
+States: TypeAlias = list[Any]
 
 _blas: ThreadpoolController | None = None
 
@@ -77,28 +81,28 @@ class Rows(ABC):
         """Bytes that the states of concurrent runs may take: 64 MB, or half the size of the rows if that is more."""
         return max(_ROOM, self.n * self.p * self.dtype.itemsize // 2)
 
-    @abstractmethod
-    def fold(self, kernel: Callable, states, *args: Any, read: bool = True):
+    def fold(self, kernel: Callable, states: States, *args: Any, read: bool = True):
         """sum over blocks of kernel(block, state, *args); block is None unless `read`."""
+        return self.fold_several(kernel, [states], [args], read=read)[0]
 
     @abstractmethod
-    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+    def fold_several(self, kernel: Callable, states: list[States], args: list[tuple], *, read: bool = True) -> list:
         """The folds of several fits in one pass over the rows: kernel(block, states[f], *args[f]) for each fit f."""
 
     @abstractmethod
-    def states(self) -> Any:
+    def states(self) -> States:
         """A new state per block with its weights and the number of its first row."""
 
     @abstractmethod
-    def derive(self, states, names: tuple[str, ...]) -> Any:
+    def derive(self, states: States, names: tuple[str, ...]) -> States:
         """New states that share the named values. (Kernels replace values, they never change them.)"""
 
     @abstractmethod
-    def spread(self, states, name: str, values: np.ndarray) -> None:
+    def spread(self, states: States, name: str, values: np.ndarray) -> None:
         """state.name = values[..., rows of the block]"""
 
     @abstractmethod
-    def gather(self, states, name: str) -> np.ndarray:
+    def gather(self, states: States, name: str) -> np.ndarray:
         """The rows' values of a state's attribute side by side: (..., n)."""
 
     @abstractmethod
@@ -238,7 +242,7 @@ class ArrayRows(Rows):
         """Visit blocks in threads; sum in the order of the blocks."""
         return self._fold(lambda block, index: kernel(block, states[index], *args), read)
 
-    def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
+    def fold_several(self, kernel: Callable, states: list[States], args: list[tuple], *, read: bool = True) -> list:
         """The same for several fits: each block is centred once, and their products are combined."""
         return self._fold(lambda block, i: run_several(kernel, block, [own[i] for own in states], args), read)
 

@@ -304,12 +304,8 @@ class DaskRows(ElsewhereRows):
         """Cancel what is still running."""
         self.executor.close()
 
-    def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
-        """One task per bundle and part of the kernel, which returns only sums."""
-        return self.fold_several(kernel, [states], [args], read=read)[0]
-
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
-        """The same for several fits in one round trip."""
+        """One task per bundle and part of the kernel, which returns only sums: one round trip for all fits."""
         shared = self.executor.share(args)
         with self.threads():  # workers in this process must not use BLAS threads in addition to their own
             for part in access(kernel).parts or (kernel,):

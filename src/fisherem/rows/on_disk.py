@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
 
 import numpy as np
 
@@ -119,12 +118,8 @@ class FileRows(ElsewhereRows):
 
     # -- fold --------------------------------------------------------------------------------------------------------
 
-    def fold(self, kernel: Callable, states: list[dict], *args: Any, read: bool = True):
-        """Visit blocks in threads as they are read; sum in the order of the blocks."""
-        return self.fold_several(kernel, [states], [args], read=read)[0]
-
     def fold_several(self, kernel: Callable, states: list, args: list[tuple], *, read: bool = True) -> list:
-        """The same for several fits, reading the file once."""
+        """Visit blocks in threads as they are read, once for all fits; sum in the order of the blocks."""
 
         def run(index: int, raw: np.ndarray | None):
             return self._visit(kernel, index, raw, [own[index] for own in states], args)

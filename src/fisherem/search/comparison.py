@@ -14,7 +14,6 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import get_tags
 
 from .._utils.limited import LimitedWorker, TimeUpError
 from .._utils.wording import column_name
@@ -23,7 +22,7 @@ from ..estimators import FisherEM, SparseFisherEM
 from ..estimators.pipelines import last_step, support_on
 from ..policy.missing import imputed
 from ..rivals import RIVALS
-from ..tables.checking import check_list, check_number
+from ..tables.checking import check_list, check_number, takes_gaps
 from ..tables.parameters import named_errors
 from .scoring import accuracy
 
@@ -132,7 +131,7 @@ def compare(
             row: dict[str, Any] = {"method": name}
             begin = time.perf_counter()
             try:
-                given = X if not n_missing or _takes_gaps(estimator) else filled
+                given = X if not n_missing or takes_gaps(estimator) else filled
                 found = _fitted(worker, estimator, given, len(names), time_limit)
             except (*_FAILURES, TimeUpError) as error:
                 row |= {"seconds": time.perf_counter() - begin, "reason": str(error)}
@@ -149,10 +148,6 @@ def compare(
     table = pd.DataFrame(rows, columns=["method", *scores, "n_variables", "seconds", "reason"])
     table["n_variables"] = table["n_variables"].astype("Int64")
     return Comparison(table, _agreement(list(chosen), labels), pd.DataFrame(supports, index=names), models, n_missing)
-
-
-def _takes_gaps(estimator) -> bool:
-    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _known(y, n: int) -> tuple[np.ndarray | None, np.ndarray]:

@@ -94,17 +94,12 @@ class DLMGrid(SearchGrid):
         if "axis_weights" in e._compared:
             dense["sparsity"] = 1.0
             for weights in _axis_weights(search) or [e.axis_weights]:
-                self.sparse.append(self._sparse_settings(weights))
+                self.sparse.append(e._sparse_settings(np.ones(1), weights))
         self.specs: dict[Cell, Specification] = {}  # the dense specification of every K x model
         for K in dict.fromkeys(search._clusters()):
             for name in model_names(search.models):
                 spec = specification(clone(e).set_params(n_clusters=int(K), model=name, **dense), n, p)
                 self.specs[int(K), name] = replace(spec, family=spec.family.dense())
-
-    def _sparse_settings(self, weights: str) -> SparseSettings:
-        """The estimator's sparse step with this weighting of the axes."""
-        e = self.search.estimator
-        return SparseSettings(e.method, np.ones(1), e.start, bool(e.scale_penalty), weights, e._step_options())
 
     @staticmethod
     def check(search) -> None:

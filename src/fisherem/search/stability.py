@@ -188,24 +188,9 @@ def stability(
     Stability
         Frequencies of variables and rows, agreement and failures of the refits.
     """
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
-        raise TypeError(f"estimator must be one that selects variables, such as SparseFisherEM(3); got {estimator!r}")
-    refuse_unadjusted(estimator, fitted)
-    check_number("n_subsamples", n_subsamples, integer=True, least=2, most=MOST_REPEATS)
-    check_number("fraction", fraction, above=0, most=1)
-    check_flag("progress", progress, "auto")
-    if n_jobs is not None:
-        check_number("n_jobs", n_jobs, integer=True)
+    _check(estimator, fitted, n_subsamples, fraction, n_jobs, progress)
     rng = check_random_state(random_state)
-    with named_errors("X"):
-        n = _num_samples(X)
-    size = int(np.floor(fraction * n))
-    if size < 2:
-        raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")
-    if hasattr(X, "memory"):  # a table in a file: every process holds its subsample and one or two copies
-        size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
-    if fitted is not None and not (hasattr(last_step(fitted)[1], "support_") and hasattr(fitted, "predict")):
-        raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")
+    n, size = _sizes(X, fraction, n_jobs)
     fitted = clone(estimator).fit(X) if fitted is None else fitted
     encoding = getattr(getattr(fitted, "best_estimator_", fitted), "encoding_", None)
     if encoding is not None:  # a half of the rows may lack a category
@@ -249,6 +234,31 @@ def stability(
         labels=reference,
         fraction=size / n,
     )
+
+
+def _check(estimator, fitted, n_subsamples, fraction, n_jobs, progress) -> None:
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator must be one that selects variables, such as SparseFisherEM(3); got {estimator!r}")
+    refuse_unadjusted(estimator, fitted)
+    check_number("n_subsamples", n_subsamples, integer=True, least=2, most=MOST_REPEATS)
+    check_number("fraction", fraction, above=0, most=1)
+    check_flag("progress", progress, "auto")
+    if n_jobs is not None:
+        check_number("n_jobs", n_jobs, integer=True)
+    if fitted is not None and not (hasattr(last_step(fitted)[1], "support_") and hasattr(fitted, "predict")):
+        raise TypeError(f"fitted must be the estimator fitted to X, with support_ and predict; got {fitted!r}")
+
+
+def _sizes(X, fraction: float, n_jobs: int | None) -> tuple[int, int]:
+    """The numbers of rows of X and of a subsample."""
+    with named_errors("X"):
+        n = _num_samples(X)
+    size = int(np.floor(fraction * n))
+    if size < 2:
+        raise ValueError(f"fraction={fraction:g} leaves {size} of {n} rows: give a larger share")
+    if hasattr(X, "memory"):  # a table in a file: every process holds its subsample and one or two copies
+        size = min(size, int(X.memory // (4 * n_threads(n_jobs) * X.shape[1] * X.dtype.itemsize)))
+    return n, size
 
 
 def _agreements(reference: np.ndarray, labels: list[np.ndarray], rng) -> tuple[np.ndarray, np.ndarray]:

@@ -42,11 +42,7 @@ class KMeansRun:
 
 
 def kmeans_runs(
-    Z: np.ndarray,
-    n_clusters: int,
-    seeds: Sequence[int] | np.ndarray,
-    weights: np.ndarray | None = None,
-    max_iter: int = _MOST_ITERATIONS,
+    Z: np.ndarray, n_clusters: int, seeds: Sequence[int] | np.ndarray, weights: np.ndarray | None = None
 ) -> list[KMeansRun]:
     """A run for each seed on rows Z (n x p) with weights (n)."""
     generator = np.random.RandomState(0)
@@ -54,23 +50,16 @@ def kmeans_runs(
     for own, seed in zip(draws, seeds, strict=True):
         generator.seed(seed)  # a new generator for each would take 0.1 ms
         own[:] = generator.random_sample(draws.shape[1])
-    return _runs(Z, n_clusters, draws, weights, max_iter)
+    return _runs(Z, n_clusters, draws, weights)
 
 
-def best_kmeans(
-    Z: np.ndarray,
-    n_clusters: int,
-    n_init: int,
-    seed: int,
-    weights: np.ndarray | None = None,
-    max_iter: int = _MOST_ITERATIONS,
-) -> KMeansRun:
+def best_kmeans(Z: np.ndarray, n_clusters: int, n_init: int, seed: int, weights: np.ndarray | None = None) -> KMeansRun:
     """The run with the lowest inertia on rows Z (n x p), as in `KMeans(n_init=..., random_state=seed)`."""
     draws = np.random.RandomState(seed).random_sample((n_init, _n_draws(n_clusters)))
-    return min(_runs(Z, n_clusters, draws, weights, max_iter), key=lambda run: run.inertia)
+    return min(_runs(Z, n_clusters, draws, weights), key=lambda run: run.inertia)
 
 
-def _runs(Z: np.ndarray, n_clusters: int, draws: np.ndarray, weights, max_iter: int) -> list[KMeansRun]:
+def _runs(Z: np.ndarray, n_clusters: int, draws: np.ndarray, weights) -> list[KMeansRun]:
     centre = Z.mean(axis=0)
     Z = Z - centre
     norms = np.einsum("ij,ij->i", Z, Z)
@@ -80,7 +69,7 @@ def _runs(Z: np.ndarray, n_clusters: int, draws: np.ndarray, weights, max_iter: 
     at_once = max(1, _DISTANCES // (_trials(n_clusters) * len(Z)))
     for first in range(0, len(draws), at_once):
         starts = greedy_plus_plus(Z, n_clusters, draws[first : first + at_once], weights)
-        for labels, centres, value in zip(*lloyd(Z, starts, max_iter, weights=weights, tol=tol), strict=True):
+        for labels, centres, value in zip(*lloyd(Z, starts, _MOST_ITERATIONS, weights=weights, tol=tol), strict=True):
             found.append(KMeansRun(labels.astype(int), centres + centre, max(total - float(value), 0.0)))
     return found
 

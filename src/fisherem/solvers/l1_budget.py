@@ -140,8 +140,7 @@ class L1Solution:
     coefficients: np.ndarray  # b (p)
     multiplier: float  # lambda of the equivalent penalty lambda |b|_1; 0 when the budget does not bind
     gap: float  # kkt_violation, relative to max|g|
-    n_steps: int
-    active: np.ndarray  # indices of the non-zero coefficients
+    n_steps: int  # changes of the active set
     history: list[float] = field(default_factory=list)  # lambda at each breakpoint
 
 
@@ -175,7 +174,7 @@ def solve(
         The solution of a similar problem: its signs are tried before the path is followed.
     """
     if budget <= 0 or np.abs(g).max(initial=0.0) <= penalty:
-        return L1Solution(np.zeros(gram.p), float(np.abs(g).max(initial=0.0)), 0.0, 0, np.zeros(0, int))
+        return L1Solution(np.zeros(gram.p), float(np.abs(g).max(initial=0.0)), 0.0, 0)
     if warm is not None and np.any(warm):
         solution = _refine(gram, g, budget, penalty, warm)
         if solution is not None:
@@ -211,7 +210,7 @@ def _refine(gram, g, budget, penalty, warm) -> L1Solution | None:
             b = np.zeros(gram.p)
             b[active] = values
             gap = np.abs(correlation[active] - multiplier * signs).max()
-            return L1Solution(b, multiplier, max(gap, excess.max(), 0.0) / np.abs(g).max(), step, active)
+            return L1Solution(b, multiplier, max(gap, excess.max(), 0.0) / np.abs(g).max(), step)
         # a few of the most violated at a time: one is often enough, and all are often too many
         entering = np.argsort(excess)[-max(4, len(active) // 8) :]
         entering = entering[excess[entering] > limit]
@@ -301,4 +300,4 @@ def _polish(gram, g, budget, penalty, b, multiplier, history) -> L1Solution:
     values, exact = _piece(gram, g, budget, penalty, active, np.sign(b[active]))
     if np.all(values * b[active] > 0):
         b[active], multiplier = values, exact
-    return L1Solution(b, multiplier, kkt_violation(gram, g, b, multiplier), len(history) - 1, active, history)
+    return L1Solution(b, multiplier, kkt_violation(gram, g, b, multiplier), len(history) - 1, history)

@@ -14,7 +14,16 @@ from .._utils.parallel import run_tasks
 from .kmeans_runs import lloyd
 from .penalized_svd import l1_unit_vector
 
-__all__ = ["Alternation", "Partition", "alternate", "between", "bound_grid", "dense_start", "gap_curve", "path"]
+__all__ = [
+    "SparseKMeansFit",
+    "ScreenedPartition",
+    "alternate",
+    "between",
+    "bound_grid",
+    "dense_start",
+    "gap_curve",
+    "path",
+]
 
 # After this many iterations of all starts of k-means only the three most promising ones continue: nearly all of the
 # objective is gained in the first few (five starts on usps358: 97.7 to 99.95% after 10), but their order may change.
@@ -34,7 +43,7 @@ _LARGEST_SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class Partition:
+class ScreenedPartition:
     """A result of k-means."""
 
     labels: np.ndarray  # (n,)
@@ -43,7 +52,7 @@ class Partition:
 
 
 @dataclass
-class Alternation:
+class SparseKMeansFit:
     """A fit of sparse k-means at one bound."""
 
     labels: np.ndarray  # (n,)
@@ -92,7 +101,9 @@ def between(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     return (sums**2 / np.maximum(counts, 1)[:, None]).sum(axis=0)
 
 
-def dense_start(Z: np.ndarray, n_clusters: int, n_init: int, rng, max_iter: int = _LLOYD_ITERATIONS) -> Partition:
+def dense_start(
+    Z: np.ndarray, n_clusters: int, n_init: int, rng, max_iter: int = _LLOYD_ITERATIONS
+) -> ScreenedPartition:
     """The best of `n_init` starts of k-means on centred rows Z (n x p), all variables with equal weight."""
     starts = plus_plus(Z, n_clusters, n_init, rng)
     if n_init > _GO_ON and max_iter > _SCREEN_ITERATIONS:
@@ -102,7 +113,7 @@ def dense_start(Z: np.ndarray, n_clusters: int, n_init: int, rng, max_iter: int 
     labels, centres, _ = lloyd(Z, starts, max_iter - 1, refill=False)
     values = [between(Z, own, n_clusters).sum() for own in labels]
     best = int(np.argmax(values))
-    return Partition(labels[best].astype(int), centres[best], float(values[best]))
+    return ScreenedPartition(labels[best].astype(int), centres[best], float(values[best]))
 
 
 def optimal_weights(bcss: np.ndarray, bound: float) -> np.ndarray:
@@ -112,13 +123,13 @@ def optimal_weights(bcss: np.ndarray, bound: float) -> np.ndarray:
 
 def alternate(
     Z: np.ndarray,
-    start: Partition,
+    start: ScreenedPartition,
     bound: float,
     max_iter: int,
     tol: float,
     *,
     lloyd_iterations: int = _LLOYD_ITERATIONS,
-) -> Alternation:
+) -> SparseKMeansFit:
     """Alternate from a partition of Z (n x p): weights, then k-means in the columns that have weight, and so on.
 
     k-means starts from the current centres, so it cannot lower sum_j w_j BCSS_j, and w is optimal for its partition, so
@@ -129,9 +140,9 @@ def alternate(
     labels = start.labels
     bcss = between(Z, labels, K)
     if not bcss.any():
-        return Alternation(labels, np.zeros(Z.shape[1]), reason="the groups do not differ in any variable")
+        return SparseKMeansFit(labels, np.zeros(Z.shape[1]), reason="the groups do not differ in any variable")
     weights = optimal_weights(bcss, bound)
-    fit = Alternation(labels, weights)
+    fit = SparseKMeansFit(labels, weights)
     _record(fit, "weights", weights @ bcss)
     for fit.n_iter in range(1, max_iter + 1):
         fit.labels = labels = _repartition(Z, labels, weights, K, lloyd_iterations)
@@ -164,27 +175,27 @@ def _repartition(Z, labels, weights, K: int, max_iter: int) -> np.ndarray:
     return lloyd(scaled, centres[None], max_iter - 1, refill=False)[0][0].astype(int)
 
 
-def _record(fit: Alternation, step: str, objective: float) -> None:
+def _record(fit: SparseKMeansFit, step: str, objective: float) -> None:
     fit.history.append({"step": step, "objective": float(objective), "n_selected": int((fit.weights > 0).sum())})
 
 
-def path(Z: np.ndarray, start: Partition, bounds: np.ndarray, limits) -> list[Alternation]:
+def path(Z: np.ndarray, start: ScreenedPartition, bounds: np.ndarray, limits) -> list[SparseKMeansFit]:
     """One fit per bound (in rising order), each started from the dense partition; `limits` is (max_iter, tol).
 
     The optimum does not decrease with the bound. If the objective decreases from one bound to the next, the fit at the
     larger one is a local maximum, and is repeated from the partition of the smaller one.
     """
-    fits: list[Alternation] = []
+    fits: list[SparseKMeansFit] = []
     for s in bounds:
         fit = alternate(Z, start, s, *limits)
         if fits and not fits[-1].reason and fits[-1].objective > fit.objective:
-            fit = alternate(Z, Partition(fits[-1].labels, start.centres, fits[-1].objective), s, *limits)
+            fit = alternate(Z, ScreenedPartition(fits[-1].labels, start.centres, fits[-1].objective), s, *limits)
         fits.append(fit)
     return fits
 
 
 def gap_curve(
-    Z: np.ndarray, fits: list[Alternation], bounds: np.ndarray, K: int, n_permutations: int, seed: int, n_jobs: int
+    Z: np.ndarray, fits: list[SparseKMeansFit], bounds: np.ndarray, K: int, n_permutations: int, seed: int, n_jobs: int
 ) -> pd.DataFrame:
     """gap(s) = log objective(s) - mean over permutations of log objective*(s), with its standard error.
 
@@ -224,5 +235,5 @@ def permuted_objectives(Z: np.ndarray, K: int, bounds: np.ndarray, seed: int) ->
     for i in np.argsort(-bounds):
         fit = alternate(shuffled, warm, bounds[i], _PERMUTED_ALTERNATIONS, 1e-3, lloyd_iterations=_PERMUTED_LLOYD)
         values[i] = fit.objective
-        warm = Partition(fit.labels, dense.centres, fit.objective)
+        warm = ScreenedPartition(fit.labels, dense.centres, fit.objective)
     return values

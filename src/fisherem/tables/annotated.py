@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._utils.wording import listed
 from .anndata_object import marked_genes
-from .arranging import Roles
+from .arranging import ColumnRoles
 from .errors import TableError
 from .file_table import FileTable
 from .sources import Source
@@ -52,7 +52,7 @@ def unique_names(names: Iterable[Any]) -> list[str]:
     return out
 
 
-def annotated_table(path: Path, found: Annotated, roles: Roles, memory: int, missing: bool, transpose) -> Table:
+def annotated_table(path: Path, found: Annotated, roles: ColumnRoles, memory: int, missing: bool, transpose) -> Table:
     """The table of a file: rows are the cells, columns the genes that take part."""
     X, obs, var = found.X, found.obs, found.var
     if transpose:

@@ -36,11 +36,11 @@ from .table import Table
 from .transposing import is_turned, question_of_genes
 from .weights import weights_of
 
-__all__ = ["Arranged", "Roles", "arrange", "find_id", "table_of"]
+__all__ = ["Arranged", "ColumnRoles", "arrange", "find_id", "table_of"]
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """What the user says of the columns; `only` restricts those that are kept, `find_ids` looks for identifiers."""
 
     id_column: str | None = None
@@ -59,7 +59,7 @@ class Roles:
     def check(self, path: Any, names: list[str], also: tuple[str, ...] = ()) -> None:
         """Raise an error if a name is neither a column of the file nor among `also`."""
         named = [("--id-column", self.id_column)] + [("--drop", name) for name in self.drop]
-        if self.only is None:  # what a model needs, it says itself
+        if self.only is None:  # the model reports the columns that it lacks
             named += [("--categories", name) for name in self.categories]
         if not self.elsewhere:
             named += [("--label-column", self.label_column), ("--weight-column", self.weight_column)]
@@ -124,10 +124,12 @@ def find_id(frame: pd.DataFrame, taken: set[str], turning: bool) -> int | None:
     return min(found)[2] if found else None
 
 
-def arrange(frame: pd.DataFrame, roles: Roles, turning: bool, first: int = 0, width: int | None = None) -> Arranged:
+def arrange(
+    frame: pd.DataFrame, roles: ColumnRoles, turning: bool, first: int = 0, width: int | None = None
+) -> Arranged:
     """Which columns of a file name its rows, and which describe them.
 
-    `frame` may hold only those of the `width` columns that come into question, from the column `first` on.
+    `frame` may hold only those of the `width` columns that are relevant, from the column `first` on.
     """
     names = list(map(str, frame.columns))
     several = (frame.shape[1] if width is None else width) > 1
@@ -171,7 +173,7 @@ def _said_of_ids(name: str, first: bool) -> str:
     return f"{which} was used as row names (--id-column selects another)"
 
 
-def table_of(path: Path, sheet: Sheet, roles: Roles, memory: int, missing: bool, transpose: bool | None) -> Table:
+def table_of(path: Path, sheet: Sheet, roles: ColumnRoles, memory: int, missing: bool, transpose: bool | None) -> Table:
     """The table of a sheet: turned if that is asked for or known; a question if it looks as if it should be."""
     frame, names = sheet.frame, list(map(str, sheet.frame.columns))
     turning = sheet.samples_in_columns if transpose is None else transpose
@@ -219,7 +221,7 @@ def _large(size: int, memory: int) -> list[str]:
     return ["this kind of file is always read whole; .parquet and .npy files can be read in blocks"]
 
 
-def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memory: int, missing: bool) -> Table:
+def _as_it_is(path, sheet: Sheet, roles: ColumnRoles, found: Arranged, ids, kept, memory: int, missing: bool) -> Table:
     frame, names = sheet.frame, list(map(str, sheet.frame.columns))
     notes = [*sheet.notes, *found.notes, *_large(len(frame) * len(kept), memory)]
     chosen = frame.iloc[:, kept]
@@ -249,7 +251,7 @@ def _as_it_is(path, sheet: Sheet, roles: Roles, found: Arranged, ids, kept, memo
     )  # fmt: skip
 
 
-def _turned(path, sheet: Sheet, roles: Roles, about: tuple[str, ...], memory: int, missing: bool) -> Table:
+def _turned(path, sheet: Sheet, roles: ColumnRoles, about: tuple[str, ...], memory: int, missing: bool) -> Table:
     """The table with the columns of the file as its rows; rows of the file that are named become labels or weights."""
     columns = list(map(str, sheet.frame.columns))
     if roles.id_column is not None and roles.id_column not in columns:

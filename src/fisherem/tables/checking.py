@@ -45,6 +45,7 @@ from .sparse_table import SparseTable
 __all__ = [
     "MOST_REPEATS", "check_clusters", "check_finite", "check_flag", "check_init", "check_list", "check_number",
     "check_one_of", "check_path", "check_rows", "check_sparsity", "check_table", "check_weights", "open_rows",
+    "takes_gaps",
 ]  # fmt: skip
 
 # Words that identify those of scikit-learn's errors that already say what is wrong with a table.
@@ -101,7 +102,7 @@ def _opened(estimator, X) -> Any:
     from .opening import open_table
 
     mixed = takes_categories(estimator)
-    return open_table(X, memory=_memory(estimator), missing=_takes_gaps(estimator), mixed=mixed).X
+    return open_table(X, memory=_memory(estimator), missing=takes_gaps(estimator), mixed=mixed).X
 
 
 def _dask_table(estimator, X) -> DaskTable:
@@ -157,11 +158,11 @@ def _check_in_memory(estimator, X, reset: bool) -> np.ndarray:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must be a table of numbers, rows x columns: {error or 'it is too large'}") from None
-    check_finite(array, _column_names(X), missing=_takes_gaps(estimator))
+    check_finite(array, _column_names(X), missing=takes_gaps(estimator))
     return array
 
 
-def _takes_gaps(estimator) -> bool:
+def takes_gaps(estimator) -> bool:
     """Whether an estimator accepts missing values, according to its tags."""
     return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.allow_nan)
 

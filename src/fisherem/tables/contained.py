@@ -1,7 +1,6 @@
 """Tables that are folders of files: a link to a file outside the folder is not followed.
 
-Without this check, a folder from somebody else could contain a link to any file of the machine, whose bytes would be
-read as numbers.
+Without this check, a folder from an untrusted source could make the reader open any file of the machine.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ CODING = ["covariate", "level", "centre", "spread"]
 _NUMBER = ""
 # Covariates whose columns are combinations of the others up to this share of their variance.
 _REDUNDANT = 1e-8
-# More columns than this share of the rows leave nothing to estimate groups from.
+# With more columns than this share of the rows the groups cannot be estimated.
 _MOST_SHARE = 0.5
 
 

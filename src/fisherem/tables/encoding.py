@@ -24,7 +24,7 @@ from .kinds import kind_of, repeated
 
 __all__ = ["MOST_LEVELS", "Encoded", "Encoding", "by_size", "category_columns", "encoding_of", "level_of"]
 
-# A column with more levels than this share of its rows names the rows and does not group them.
+# A column with more levels than this share of its rows is taken for an identifier, not for a category.
 MOST_LEVELS = 0.5
 # Levels that an error lists.
 _LISTED = 8

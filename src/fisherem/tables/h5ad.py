@@ -15,7 +15,7 @@ import pandas as pd
 from .._utils.extras import need_extra
 from .annotated import Annotated
 from .errors import TableError
-from .hdf5 import inside, matrix_of, reason_of
+from .hdf5 import inside, matrix_of, reason_of, text_of
 from .limits import NO_LIMIT, too_large
 from .readers import READERS, Reader
 from .sources import Source
@@ -51,16 +51,12 @@ def _frame(file: Any, key: str, path: Path, memory: int) -> pd.DataFrame:
     item = inside(file, key, path)
     if hasattr(item, "dtype"):  # one compound dataset, as until anndata 0.6
         return _compound(file, item, path, memory)
-    name = _text(item.attrs.get("_index", "_index"))
-    order = [_text(one) for one in item.attrs.get("column-order", ())]
+    name = text_of(item.attrs.get("_index", "_index"))
+    order = [text_of(one) for one in item.attrs.get("column-order", ())]
     index = _column(file, item, name, path, memory)
     found = {one: _column(file, item, one, path, memory) for one in order if one in item}
     kept = {one: values for one, values in found.items() if values is not None and len(values) == len(index)}
     return pd.DataFrame(kept, index=pd.Index(list(map(str, index))))
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _values(item: Any, path: Path, memory: int) -> np.ndarray:
@@ -72,7 +68,7 @@ def _values(item: Any, path: Path, memory: int) -> np.ndarray:
     if item.dtype.kind == "S":
         return np.char.decode(values, "utf-8").astype(object)
     if item.dtype.kind == "O":
-        return np.array([_text(one) for one in np.ravel(values)], object)
+        return np.array([text_of(one) for one in np.ravel(values)], object)
     return values
 
 
@@ -94,7 +90,7 @@ def _checked(item: Any, path: Path) -> Any:
 
 def _encoded(item: Any, path: Path, memory: int) -> Any:
     """A column that is a group: categories, or values with a mask for those that are missing."""
-    kind = _text(item.attrs.get("encoding-type", ""))
+    kind = text_of(item.attrs.get("encoding-type", ""))
     if kind == "categorical":
         codes, names = (_values(inside(item, key, path), path, memory) for key in ("codes", "categories"))
         return _categories(codes, names, bool(item.attrs.get("ordered", False)))
@@ -122,7 +118,7 @@ def _compound(file: Any, item: Any, path: Path, memory: int) -> pd.DataFrame:
         if values.ndim != 1:
             continue
         if values.dtype.kind in "SO":
-            values = np.array([_text(one) for one in values], object)
+            values = np.array([text_of(one) for one in values], object)
         if f"{name}_categories" in notes and values.dtype.kind in "iu":
             names = _values(inside(notes, f"{name}_categories", path), path, memory)
             values = _categories(values, np.atleast_1d(names))

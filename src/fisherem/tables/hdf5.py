@@ -15,7 +15,7 @@ from .errors import TableError
 from .sources import Source, check_shape, float_type
 from .watch import Watch
 
-__all__ = ["MatrixSource", "inside", "matrix_kind", "matrix_of", "reason_of", "stored_bytes"]
+__all__ = ["MatrixSource", "inside", "matrix_kind", "matrix_of", "reason_of", "stored_bytes", "text_of"]
 
 # Rows that `take` looks for at a time.
 _TAKE_ROWS = 4096
@@ -43,7 +43,8 @@ def reason_of(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Text that may be stored as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -52,7 +53,7 @@ def matrix_kind(item: Any) -> str:
     if hasattr(item, "dtype"):
         return "dense"
     found = item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", ""))
-    return _KINDS.get(_text(found), "")
+    return _KINDS.get(text_of(found), "")
 
 
 def stored_bytes(item: Any) -> int:

@@ -15,7 +15,7 @@ import pandas as pd
 from .._utils.wording import column_name, listed
 from . import h5ad, matrix_market, text, whole_files  # noqa: F401 (they register their readers)
 from .annotated import annotated_table
-from .arranging import Roles, arrange, table_of
+from .arranging import ColumnRoles, arrange, table_of
 from .duplicates import DUPLICATES, REFUSE
 from .errors import TableError
 from .file_table import FileTable
@@ -92,7 +92,7 @@ def open_table(
     """
     DUPLICATES.find(duplicates)
     needed = None if only is None else frozenset(only)
-    roles = Roles(
+    roles = ColumnRoles(
         id_column, label_column, weight_column, tuple(drop), needed, find_ids, duplicates, tuple(covariates),
         elsewhere=samples is not None, annotate=tuple(annotate), mixed=mixed or bool(categories),
         categories=tuple(categories),
@@ -120,7 +120,7 @@ def _check_annotation(source: Any, table: Table, names: Sequence[str]) -> None:
         )
 
 
-def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | None, missing: bool, sheet) -> Table:
+def _opened(source: Any, roles: ColumnRoles, memory: Any, comma, transpose: bool | None, missing: bool, sheet) -> Table:
     if not is_path(source):
         opened = open_source(source)
         if opened is None:
@@ -155,7 +155,7 @@ def _opened(source: Any, roles: Roles, memory: Any, comma, transpose: bool | Non
     return table_of(path, read, roles, parse_memory(memory), missing, transpose)
 
 
-def _with_labels(table: Table, roles: Roles, samples: Any, places: list[str] | None) -> Table:
+def _with_labels(table: Table, roles: ColumnRoles, samples: Any, places: list[str] | None) -> Table:
     """The table with labels, weights and covariates from its annotation, where its own columns do not have them."""
     known = table.annotation
     own = [] if table.covariates is None else list(table.covariates)
@@ -224,7 +224,7 @@ def _check_size(where: Any, source: Source, memory: int) -> None:
 
 
 def _from_source(
-    path: Path | None, source: Source, roles: Roles, memory: Any, missing: bool, asks: bool = False
+    path: Path | None, source: Source, roles: ColumnRoles, memory: Any, missing: bool, asks: bool = False
 ) -> Table:
     n, p = source.shape
     where = path or source.path or "the table"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .errors import TableError
 
-__all__ = ["Columns", "Source", "Transformed", "check_shape", "float_type"]
+__all__ = ["SomeColumns", "Source", "Transformed", "check_shape", "float_type"]
 
 # `column` reads blocks of rows with about this many values (8 MB as doubles).
 _COLUMN_ELEMENTS = 2**20
@@ -55,7 +55,7 @@ class Source(ABC):
 
     def select(self, columns: Sequence[int]) -> Source:
         """The same rows with these columns only, in this order."""
-        return Columns(self, columns)
+        return SomeColumns(self, columns)
 
     def column(self, j: int) -> np.ndarray:
         """Column j of every row (n,), read in blocks."""
@@ -88,7 +88,7 @@ class _View(Source):
         return self._change(self.source.take(index))
 
 
-class Columns(_View):
+class SomeColumns(_View):
     """Some columns of a source. All columns are read; these are kept."""
 
     def __init__(self, source: Source, columns: Sequence[int]):

@@ -11,7 +11,7 @@ from fisherem.policy.number_of_groups.agenda import Agenda, Plan, _leading
 from fisherem.policy.number_of_groups.candidates import Candidate, Data
 from fisherem.policy.number_of_groups.evidence import Evidence
 from fisherem.policy.number_of_groups.rules import RULES, Rule, all_rules, largest, largest_above
-from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED, Decision, decide
+from fisherem.policy.number_of_groups.verdict import CLEAR, LEANING, NOT_DECIDED, NumberDecision, decide
 from fisherem.policy.number_of_groups.wording import NEXT, rule_table, said
 from fisherem.policy.thresholds import NumberOfGroups
 from fisherem.search.verdict_search import _plan
@@ -290,19 +290,19 @@ def test_a_rule_sees_the_rows_and_a_criterion_is_one_by_itself():
 @pytest.mark.parametrize(
     ("decision", "words"),
     [
-        (Decision(1, CLEAR), "One group: nothing speaks for more."),
-        (Decision(1, LEANING, (2,)), "One group, but 2 groups are not ruled out."),
+        (NumberDecision(1, CLEAR), "One group: nothing speaks for more."),
+        (NumberDecision(1, LEANING, (2,)), "One group, but 2 groups are not ruled out."),
         (
-            Decision(1, NOT_DECIDED, (2,)),
+            NumberDecision(1, NOT_DECIDED, (2,)),
             "Not decided by these data: one or 2 groups are possible. One group is shown.",
         ),
-        (Decision(3, CLEAR), "3 groups, clearly."),
-        (Decision(3, LEANING, (2, 4)), "3 groups, more likely than 2 or 4."),
+        (NumberDecision(3, CLEAR), "3 groups, clearly."),
+        (NumberDecision(3, LEANING, (2, 4)), "3 groups, more likely than 2 or 4."),
         (
-            Decision(3, NOT_DECIDED, (2, 4)),
+            NumberDecision(3, NOT_DECIDED, (2, 4)),
             "Not decided by these data: 2, 3 or 4 groups are possible. 3 groups are shown.",
         ),
-        (Decision(2, NOT_DECIDED), "Not decided by these data. 2 groups are shown."),
+        (NumberDecision(2, NOT_DECIDED), "Not decided by these data. 2 groups are shown."),
     ],
 )
 def test_headlines(decision, words):

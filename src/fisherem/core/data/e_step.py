@@ -14,14 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
 
+from ...rows.base import States
 from ...rows.blocks import Block, BlockState, kernel
 from .kernels import Expectation, Mergeable, describe, expect, row_weights
 from .spatial_prior import SpatialPrior
+
+if TYPE_CHECKING:
+    from ..missing.completion import Gaps
 
 __all__ = [
     "COMPLETE_ROWS", "DistanceMoments", "EStep", "Pass", "Passes", "calibrated", "distance_moments", "distances",
@@ -47,9 +51,13 @@ class Pass:
 
 @dataclass(frozen=True)
 class EStep:
-    """The passes over complete rows, with an optional prior that ties each row to its neighbours."""
+    """The passes over complete rows, with an optional prior that ties each row to its neighbours.
+
+    Rows whose missing cells were completed are complete rows until a fit turns to the observed cells (`missing.exact`).
+    """
 
     prior: SpatialPrior | None = None
+    gaps: Gaps | None = None  # the missing cells of completed rows
 
     @property
     def shares_passes(self) -> bool:
@@ -60,7 +68,7 @@ class EStep:
         """The passes of one run, with their state from one iteration to the next."""
         return Passes(problem)
 
-    def restore(self, problem: Any, states: Any, solution: Any) -> None:
+    def restore(self, problem: Any, states: States, solution: Any) -> None:
         """Fill fresh states with the posteriors of a solution."""
         if self.prior is None:
             evaluate(problem.rows, states, solution, _KEPT)
@@ -70,13 +78,13 @@ class EStep:
             expect, states, solution.density, read=solution.density.needs_rows
         ))  # fmt: skip
 
-    def sweep(self, problem: Any, states: Any, solution: Any, expect_again: Callable[[], Any]) -> None:
+    def sweep(self, problem: Any, states: States, solution: Any, expect_again: Callable[[], Any]) -> None:
         """Alternate the updates of the prior and of the posteriors."""
         for _ in range(_FIELD_SWEEPS if self.prior is not None else 0):
             self.update_prior(problem, states, solution)
             expect_again()
 
-    def update_prior(self, problem: Any, states: Any, solution: Any) -> dict:
+    def update_prior(self, problem: Any, states: States, solution: Any) -> dict:
         """Update the prior in the states from the last posteriors; returns its strength, for the history."""
         if self.prior is None:
             return {}
@@ -92,7 +100,7 @@ class Passes:
     def __init__(self, problem: Any):
         self.problem = problem
 
-    def iterate(self, step: Any, states: Any, sums: Any) -> Generator[Pass, Any, tuple[Any, Expectation, dict]]:
+    def iterate(self, step: Any, states: States, sums: Any) -> Generator[Pass, Any, tuple[Any, Expectation, dict]]:
         """F-, M- and E-step: (solution, sums for the next iteration, record of the prior)."""
         placing = step.place(sums)
         moments = yield Pass(type(placing).kernel, placing)
@@ -105,7 +113,7 @@ class Passes:
         """Discard what was derived from the last posteriors, because they were changed from outside."""
 
 
-def evaluate(rows: Any, states: Any, solution: Any, keep: tuple[str, ...]) -> Expectation:
+def evaluate(rows: Any, states: States, solution: Any, keep: tuple[str, ...]) -> Expectation:
     """Evaluate a solution on rows, old or new, in one pass; the states keep the attributes `keep`."""
     return rows.fold(describe, states, solution.placing, solution.density, keep)
 

@@ -5,8 +5,8 @@ sum_ik w_i t_ik |x_i - m_k - B'z_i|^2 over B and the means m_k. With the means e
 
     A = sum_ik w_i t_ik (z_i - z_k)(z_i - z_k)',   A B = sum_ik w_i t_ik (z_i - z_k) x_i',   z_k = mean of Z in k,
 
-so one pass over the rows (T'WX and Z'WX) is enough. Rows that are already less some effects give what is missing from
-these.
+so one pass over the rows (T'WX and Z'WX) is enough. If some effects were already
+subtracted from the rows, the result is their correction.
 """
 
 from __future__ import annotations

@@ -33,9 +33,6 @@ _LEAST_REST = 1e-9
 _MOST_FACTORS, _ROWS_PER_FACTOR = 16, 10
 # A full covariance is tried from this many rows per variable on.
 _ROWS_PER_VARIABLE_FULL = 3
-# The rest is never exactly spherical, and with enough rows BIC favours factors that only describe the variables'
-# different variances. The smallest number with this share of the largest gain over no factors is chosen.
-_ENOUGH = 0.95
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def factor_values(
     return values
 
 
-def fewest_factors(values: dict[int, float], enough: float = _ENOUGH) -> int:
+def fewest_factors(values: dict[int, float], enough: float) -> int:
     """The smallest number of factors with a share `enough` of the largest gain over no factors."""
     first, best = values[0], max(values.values())
     return next(m for m, value in values.items() if value - first >= enough * (best - first))

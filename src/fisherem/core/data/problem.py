@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg.lapack import dgeqrf, dorgqr
 
-from ...rows.base import ArrayRows, Rows
+from ...rows.base import ArrayRows, Rows, States
 from ...rows.variables import Blocks
 from .e_step import COMPLETE_ROWS, EStep
 from .kernels import ColumnMoments, begin, column_moments, group_sums, varying_columns
@@ -55,25 +56,38 @@ class Problem:
 
     rows: Rows
     scatter: Scatter
-    states: Any  # weights and squared norms of the rows; never with posteriors
+    states: States  # weights and squared norms of the rows; never with posteriors
     weight: float  # sum of the weights: the n of the formulas
     mean: np.ndarray  # overall mean relative to the centre (rounding, not zero)
     centre: np.ndarray  # p, in the variables
     constant: np.ndarray  # bool p: columns without any variation
-    lightest: float  # the smallest positive weight
     given: Rows  # the rows as given: `rows` unless those are coordinates in the row space
     e_step: EStep = COMPLETE_ROWS  # how runs pass over the rows
-    metric: NoiseMetric | None = None  # of a noise with factors; `states` know the rows' norms in it
-    whitened: WhitenedScatter | None = None  # S in that metric
+    whitened: WhitenedScatter | None = None  # S in the metric of a noise with factors
     shift: np.ndarray | float = 0.0  # p: the rounding of the centre, omitted by coordinates in the row space
     unit: float = 1.0  # the power of two by which all rows were divided
-    gaps: Gaps | None = None  # the missing cells, if any, for which `rows` are completed
     blocks: Blocks | None = None  # the variables that the columns belong to, where they are not one each
 
     @property
     def prior(self) -> SpatialPrior | None:
         """The prior over the rows, under which neighbours tend to be in the same group."""
         return self.e_step.prior
+
+    @property
+    def gaps(self) -> Gaps | None:
+        """The missing cells, if any, for which `rows` are completed."""
+        return self.e_step.gaps
+
+    @property
+    def metric(self) -> NoiseMetric | None:
+        """The metric of a noise with factors; the states know the rows' norms in it."""
+        return None if self.whitened is None else self.whitened.metric
+
+    @cached_property
+    def lightest(self) -> float:
+        """The smallest positive weight."""
+        weights = self.rows.weights
+        return 1.0 if weights is None else float(weights[weights > 0].min())
 
     @property
     def p(self) -> int:
@@ -110,25 +124,24 @@ class Problem:
             return replace(self, whitened=self.whitened.with_ridge(share))
         return replace(self, scatter=self.scatter.with_ridge(share))
 
-    def in_metric(self, metric: NoiseMetric | None, states: Any) -> Problem:
+    def in_metric(self, metric: NoiseMetric | None, states: States) -> Problem:
         """The same data in the metric of a noise with factors; the rows' norms in it are added to the states."""
         if metric is None:
             return self
         self.rows.fold(metric_norms, states, metric)
         half = metric.half_solve(self.scatter.covariance())
         share = self.scatter.ridge / self.scatter.mean_variance
-        whitened = WhitenedScatter(metric.half_solve(half.T), share, self.p)
-        return replace(self, metric=metric, whitened=whitened)
+        return replace(self, whitened=WhitenedScatter(metric, metric.half_solve(half.T), share, self.p))
 
-    def fresh_states(self) -> Any:
+    def fresh_states(self) -> States:
         """New states with the rows' weights and norms only."""
         return self.rows.derive(self.states, _LASTING)
 
-    def states_of(self, fit, *names: str) -> Any:
+    def states_of(self, fit, *names: str) -> States:
         """New states that share the named values with those of a fit."""
         return self.rows.derive(fit.states, _LASTING + names)
 
-    def start_states(self, start, n_clusters: int) -> Any:
+    def start_states(self, start, n_clusters: int) -> States:
         """States with posteriors from labels (n), posteriors (n x K), or a rule with a `fill` method."""
         states = self.fresh_states()
         if isinstance(start, np.ndarray):
@@ -208,7 +221,7 @@ def unit_for(mean_variance: float) -> float:
 class _Moments:
     """The result of two passes over the rows, after which they are centred."""
 
-    states: Any
+    states: States
     centre: np.ndarray
     constant: np.ndarray
     sums: ColumnMoments  # about the centre; without cross-products where n <= p
@@ -246,7 +259,6 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior, correctio
     mean = second.sums / second.weight
     if weights is not None:
         _check_reach(rows.gather(states, "squared_norms"))
-    lightest = 1.0 if weights is None else float(weights[weights > 0].min())
     given, shift = rows, 0.0 if not moments.wide else mean
     share = _ridge_for(ridge, float(second.weight), rows.p)
     if moments.wide:
@@ -257,7 +269,7 @@ def _prepare(rows: Rows, moments: _Moments, ridge: float | str, prior, correctio
         scatter = DenseScatter(covariance, share)
     centre, constant = moments.centre, moments.constant
     n, e_step = float(second.weight), EStep(prior)
-    return Problem(rows, scatter, states, n, mean, centre, constant, lightest, given, e_step, shift=shift)
+    return Problem(rows, scatter, states, n, mean, centre, constant, given, e_step, shift=shift)
 
 
 def _check_reach(squared_norms: np.ndarray) -> None:

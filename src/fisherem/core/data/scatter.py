@@ -8,11 +8,15 @@ SVD) and no p x p matrix is formed.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ...solvers.l1_budget import DenseGram, LowRankGram
+
+if TYPE_CHECKING:
+    from .noise_metric import NoiseMetric
 
 __all__ = ["CorrelationScatter", "CovarianceOfSome", "DenseScatter", "RowSpaceScatter", "Scatter", "WhitenedScatter"]
 
@@ -249,14 +253,15 @@ class CorrelationScatter(DenseScatter):
 class WhitenedScatter(DenseScatter):
     """S in the metric of a noise with factors, in the rows' coordinates (r x r), of p variables."""
 
-    def __init__(self, covariance: np.ndarray, ridge: float, p: int):
+    def __init__(self, metric: NoiseMetric, covariance: np.ndarray, ridge: float, p: int):
+        self.metric = metric
         super().__init__(covariance, ridge * len(covariance) / p)  # a share of the mean variance of the p variables
         self.mean_variance *= len(covariance) / p
         self.p = p
 
     def with_ridge(self, ridge: float) -> WhitenedScatter:
         """The same covariance with another ridge, as a share of the mean variance."""
-        return WhitenedScatter(self.covariance(), ridge, self.p)
+        return WhitenedScatter(self.metric, self.covariance(), ridge, self.p)
 
     @property
     def rank(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.dlm import DLM
+from ...rows.base import States
 from ...solvers.small import nearest_orthonormal
 from ..data.kernels import GroupSums
 from ..data.noise_metric import NoiseMetric, metric_of
@@ -20,7 +21,7 @@ from ..engine.family import Family, Phase, Solution, Step
 from .f_step.step import Axes, Between, FrozenStep, FStep, SubsetStep, fisher_criterion
 from .m_step import LatentParameters, Parameters, m_step
 from .projection import FullMeans, LatentMeans, LatentMoments, Projection
-from .ridge_and_axes import Groups, automatic_ridge, inverted_between, noise_covariance, useful_axes
+from .ridge_and_axes import GroupMeans, automatic_ridge, inverted_between, noise_covariance, useful_axes
 
 __all__ = ["DLMFamily", "DLMSolution", "DLMStep", "Means", "SparseSettings", "Subset"]
 
@@ -36,7 +37,7 @@ class SparseSettings:
 
     method: str
     sparsity: np.ndarray | None  # one share per axis, each in (0, 1]; None: chosen automatically
-    start: str = "fisher-em"  # or "cold"
+    cold: bool = False  # sparse from the first iteration
     scale_penalty: bool = False
     axis_weights: str = "equal"
     options: dict[str, Any] = field(default_factory=dict)  # further keywords of the sparse step
@@ -69,7 +70,7 @@ class DLMFamily(Family):
     sparse: SparseSettings | None = None  # None: no penalty
     means: Means = Means.FULL
     adaptive_ridge: bool = False  # choose the ridge from the partition that a run starts from
-    adaptive_axes: bool = False  # choose the number of axes from it
+    least_separation: float | None = None  # of an axis, by which it says how many there are; None: they are given
     subset: Subset | None = None
     frozen: Axes | None = None  # fixed axes
     n_factors: int = 0  # of the noise
@@ -83,12 +84,12 @@ class DLMFamily(Family):
         """The F- and M-steps of a new run."""
         return DLMStep(self, problem)
 
-    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, DLMFamily]:
+    def adapt(self, problem: Problem, states: States) -> tuple[Problem, DLMFamily]:
         """The metric of the noise, the ridge and the number of axes for the partition in the states."""
         in_metric = self.n_factors > 0 and problem.metric is None
         if not in_metric and not self._adaptive:
             return problem, self
-        groups = Groups.of(problem, states)
+        groups = GroupMeans.of(problem, states)
         if in_metric and groups.whole:
             problem = problem.in_metric(self._metric(problem, states, groups), states)
         return self._adapted(problem, states, groups)
@@ -98,9 +99,9 @@ class DLMFamily(Family):
         """Whether the ridge or the axes depend on the partition that a run starts from."""
         if self.n_clusters == 1 or self.frozen is not None:
             return False
-        return self.subset is not None or self.adaptive_ridge or self.adaptive_axes
+        return self.subset is not None or self.adaptive_ridge or self.least_separation is not None
 
-    def _adapted(self, problem: Problem, states: Any, groups: Groups) -> tuple[Problem, DLMFamily]:
+    def _adapted(self, problem: Problem, states: States, groups: GroupMeans) -> tuple[Problem, DLMFamily]:
         """Adapt the ridge and the axes; no change if a group is empty, which the loop reports."""
         if not self._adaptive:
             return problem, self
@@ -110,18 +111,19 @@ class DLMFamily(Family):
             return problem, self
         if self.adaptive_ridge:
             problem = problem.with_ridge(automatic_ridge(problem, states, groups))
-        if not self.adaptive_axes:
+        if self.least_separation is None:
             return problem, self
-        return problem, replace(self, d=useful_axes(groups.inverted_between(problem), problem.weight, self.d))
+        between = groups.inverted_between(problem)
+        return problem, replace(self, d=useful_axes(between, problem.weight, self.d, self.least_separation))
 
-    def _metric(self, problem: Problem, states: Any, groups: Groups) -> NoiseMetric:
+    def _metric(self, problem: Problem, states: States, groups: GroupMeans) -> NoiseMetric:
         """The metric of the noise outside the axes that these groups have under a spherical noise."""
         there, plain = replace(self, n_factors=0)._adapted(problem, states, groups)
         between = groups.between(there)
         W = noise_covariance(problem, between.H, plain.f_step()(between).rows)
         return metric_of(W, self.n_factors, problem.n_varying)
 
-    def _with_scatter(self, problem: Problem, states: Any, groups: Groups) -> Subset:
+    def _with_scatter(self, problem: Problem, states: States, groups: GroupMeans) -> Subset:
         assert self.subset is not None
         support, scatter = self.subset.support, problem.scatter
         given = scatter.ridge / scatter.mean_variance
@@ -149,7 +151,7 @@ class DLMFamily(Family):
     @property
     def starts_cold(self) -> bool:
         """Whether sparse axes are used from the start, without a dense phase."""
-        return self.sparse is not None and self.sparse.start == "cold"
+        return self.sparse is not None and self.sparse.cold
 
     def dense(self) -> DLMFamily:
         """The same family without a penalty."""

@@ -13,23 +13,23 @@ It is 7 to 10 mean variances on the paper's simulation, where W is spherical, an
 ridge suits both (docs/departures.md).
 
 *Axes.* The eigenvalues lambda_j of H'(W + ridge)^-1 H measure the separation along the axes. For groups that do not
-differ they are about trace(W (W + ridge)^-1) / (n - K). Axes below three times that are dropped; three means on a line,
-for example, have one axis.
+differ they are about trace(W (W + ridge)^-1) / (n - K). Axes below a multiple of that, which the caller gives, are
+dropped; three means on a line, for example, have one axis.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...rows.base import States
 from ..data.kernels import Spread, spread_of_rows, spread_within
 from ..data.problem import Problem
 from ..data.scatter import Scatter
 from .f_step.step import Between
 
-__all__ = ["Groups", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
+__all__ = ["GroupMeans", "automatic_ridge", "inverted_between", "noise_covariance", "useful_axes"]
 
 # Limits of the ridge as a share of the mean variance: below the first S may be singular in floating point, and above
 # the second the axes are those of H itself.
@@ -38,21 +38,17 @@ _LEAST_RIDGE, _MOST_RIDGE = 1e-3, 10.0
 _TINY = 1e-12
 # The weight of an empty group where a division needs one.
 _LEAST_WEIGHT = np.finfo(float).tiny
-# The least separation of an axis, in units of what chance gives. On the paper's simulation the second axis, which
-# separates nothing, had 0.4 to 1.8 (2.8 once, from a poor start); real axes on nine tables had 3.5 and more, except for
-# satimage's last.
-_AXIS_FACTOR = 3.0
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupMeans:
     """The weights (K) and means (K x r) of groups; an empty group has the mean 0."""
 
     weights: np.ndarray
     means: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem, states: Any) -> Groups:
+    def of(cls, problem: Problem, states: States) -> GroupMeans:
         """The groups of the posteriors in the states, by a pass over the rows."""
         sums = problem.group_sums(states)
         return cls(sums.weights, sums.sums / np.maximum(sums.weights, _LEAST_WEIGHT)[:, None])
@@ -99,7 +95,7 @@ def noise_covariance(problem: Problem, H: np.ndarray, axes: np.ndarray) -> np.nd
     return W + R @ (level * np.eye(d) - inside) @ R.T
 
 
-def automatic_ridge(problem: Problem, states: Any, groups: Groups, support: np.ndarray | None = None) -> float:
+def automatic_ridge(problem: Problem, states: States, groups: GroupMeans, support: np.ndarray | None = None) -> float:
     """The ridge for these groups, as a share of the mean variance of all variables, or of those in `support`.
 
     For all variables it is in the metric of the noise, if that has factors.
@@ -152,12 +148,12 @@ def _ledoit_wolf(spread: Spread, within_norm: float, total: float, p: int) -> fl
     return float(np.clip(intensity / (1 - intensity) * trace / total, _LEAST_RIDGE, _MOST_RIDGE))
 
 
-def useful_axes(between: Between, n: float, most: int) -> int:
-    """The number of axes, between 1 and `most`, that separate the groups more than chance would."""
+def useful_axes(between: Between, n: float, most: int, least: float) -> int:
+    """The number of axes, between 1 and `most`, that separate the groups more than `least` times as much as chance."""
     gamma = np.clip(np.linalg.eigvalsh(between.M)[::-1], 0, 1 - 1e-12)
     ratio = gamma / (1 - gamma)  # of W + ridge in place of S + ridge
     chance = _noise_dimensions(between, between.scatter) / max(n - between.H.shape[1], 1.0)
-    return int(np.clip((ratio > _AXIS_FACTOR * chance).sum(), 1, most))
+    return int(np.clip((ratio > least * chance).sum(), 1, most))
 
 
 def _noise_dimensions(between: Between, scatter: Scatter) -> float:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...rows.base import States
 from ...rows.blocks import Block, BlockState, Sized
 from ..data.precisions import Precisions
 from ..data.problem import Problem
@@ -148,7 +149,7 @@ class Family(ABC):
     def begin(self, problem: Problem) -> Step:
         """The steps of a fresh run on a prepared data set."""
 
-    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, Family]:
+    def adapt(self, problem: Problem, states: States) -> tuple[Problem, Family]:
         """The problem and family adapted to the partition in the states: another ridge, fewer axes."""
         return problem, self
 

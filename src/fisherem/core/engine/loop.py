@@ -18,6 +18,7 @@ import numpy as np
 from ..._utils.passes import ONLOOKER
 from ..._utils.register import Register
 from ..._utils.wording import group_name
+from ...rows.base import States
 from ..data.e_step import Pass
 from ..data.kernels import Expectation, GroupSums, expect, split_group
 from ..data.problem import Problem
@@ -130,7 +131,7 @@ class Fit:
     """The result of one run."""
 
     solution: Any  # the family's `Solution`
-    states: Any  # as the engine keeps them; [] if they were discarded
+    states: States  # as the engine keeps them; [] if they were discarded
     log_likelihood: float
     entropy: float
     history: list[dict]
@@ -164,7 +165,7 @@ class Fit:
         }  # fmt: skip
 
 
-def run(problem: Problem, states: Any, family: Family, settings: Settings, *, phase: str = "") -> Fit:
+def run(problem: Problem, states: States, family: Family, settings: Settings, *, phase: str = "") -> Fit:
     """Iterate from the posteriors in `states`, which are overwritten."""
     with problem.rows.threads():
         return Run(problem, states, family, settings, phase).until_stopped()
@@ -179,7 +180,7 @@ class Run:
     """
 
     problem: Problem
-    states: Any
+    states: States
     family: Family
     settings: Settings
     phase: str

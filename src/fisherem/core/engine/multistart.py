@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._utils.wording import group_name
-from ...rows.base import ArrayRows
+from ...rows.base import ArrayRows, States
 from ..data.e_step import evaluate
 from ..data.problem import Problem, prepare
 from ..data.sampling import two_samples
@@ -52,6 +52,14 @@ class Specification(Generic[F]):
         """The number of groups."""
         return self.family.n_clusters
 
+    def at_most(self, iterations: int) -> Specification[F]:
+        """The same with no more iterations than these."""
+        return replace(self, settings=replace(self.settings, max_iter=min(iterations, self.settings.max_iter)))
+
+    def looser(self, times: float) -> Specification[F]:
+        """The same with so many times the tolerance."""
+        return replace(self, settings=replace(self.settings, tol=times * self.settings.tol))
+
 
 def starting_points(problem: Problem, spec: Specification) -> list[Any]:
     """The starting points: labels, posteriors, rules or a fit."""
@@ -90,7 +98,7 @@ def chosen_start(problem: Problem, spec: Specification, of_sample: Callable, rng
     return replace(best, solution=best.solution.moved(small.centre), states=[], history=[])
 
 
-def _adapted(family: Family, problem: Problem, states: Any) -> tuple[Problem, Any, Family]:
+def _adapted(family: Family, problem: Problem, states: States) -> tuple[Problem, Any, Family]:
     problem, family = family.adapt(problem, states)
     return problem, states, family
 
@@ -101,7 +109,7 @@ def _likelihood_of(Y: np.ndarray, fit: Fit) -> float:
     return evaluate(rows, rows.states(), fit.solution, ()).log_likelihood
 
 
-def _states_from(problem: Problem, start: Any, n_clusters: int) -> Any:
+def _states_from(problem: Problem, start: Any, n_clusters: int) -> States:
     if not isinstance(start, Fit):
         return problem.start_states(start, n_clusters)
     return problem.states_of(start if start.states else restore(problem, start), "posteriors")
@@ -132,7 +140,7 @@ def joined(before: list[dict], after: list[dict]) -> list[dict]:
 
 
 def run_adapted(
-    problem: Problem, states: Any, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
+    problem: Problem, states: States, spec: Specification, phase: Phase, refused: Callable[[Fit], bool] | None = None
 ) -> Fit:
     """Run a phase from the posteriors in the states, with the family adapted to them.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from ...rows.base import States
 from ..data.kernels import column_moments
 from ..data.problem import Problem
 from .moments import AroundMeans, group_products
@@ -63,7 +63,7 @@ class GroupMoments:
         return self.weights / self.weights.sum()
 
 
-def group_moments(problem: Problem, states: Any) -> GroupMoments | None:
+def group_moments(problem: Problem, states: States) -> GroupMoments | None:
     """Moments of the groups of the posteriors in the states; None if a group is empty."""
     sums = problem.group_sums(states)
     if (sums.weights <= 0).any():
@@ -93,7 +93,7 @@ class Leading:
 
 
 def leading(
-    problem: Problem, states: Any, moments: GroupMoments, c: int, unit: np.ndarray, *, pooled: bool = False
+    problem: Problem, states: States, moments: GroupMoments, c: int, unit: np.ndarray, *, pooled: bool = False
 ) -> Leading:
     """The c leading axes of S^-1 C_k S^-1 with S = diag(unit) (p), or of the pooled covariance for every group."""
     shares = moments.proportions
@@ -115,7 +115,7 @@ def leading(
     return Leading(values, np.broadcast_to(vectors, (K, problem.p, c)), totals)
 
 
-def _random_axes(problem: Problem, states: Any, moments: GroupMoments, c: int, unit: np.ndarray, pooled: bool):
+def _random_axes(problem: Problem, states: States, moments: GroupMoments, c: int, unit: np.ndarray, pooled: bool):
     shares = moments.proportions
 
     def times(basis: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...model.factors import Latent
+from ...rows.base import States
 from ...solvers.small import nearest_orthonormal
 from ..data.precisions import Precisions
 from ..data.problem import Problem
@@ -84,7 +85,7 @@ class LatentFactorFamily(FactorModelFamily):
     # Random starts often lead to better maxima, as the factors need not separate the groups of k-means.
     wanders = True
 
-    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, LatentFactorFamily]:
+    def adapt(self, problem: Problem, states: States) -> tuple[Problem, LatentFactorFamily]:
         """Initial parameters for the partition in the states: principal axes, or random ones in a variant."""
         moments = group_moments(problem, states)
         if moments is None:
@@ -150,7 +151,7 @@ class LatentFactorFamily(FactorModelFamily):
         return LatentFactorSolution(density, values["n_floored"])
 
 
-def _of_scores(problem: Problem, states: Any, moments: GroupMoments, inverse: np.ndarray) -> np.ndarray:
+def _of_scores(problem: Problem, states: States, moments: GroupMoments, inverse: np.ndarray) -> np.ndarray:
     """Covariances (K x q x q) of the groups' rows times the pseudo-inverse (q x p) of the loadings."""
     directions = np.broadcast_to(inverse, (len(moments.weights), *inverse.shape))
     products = problem.rows.fold(group_products, states, AroundMeans(moments.means, directions))

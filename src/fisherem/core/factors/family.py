@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...rows.base import States
 from ..data.precisions import Precisions
 from ..data.problem import Problem
 from .axes import GroupMoments, group_moments, leading, symmetric
@@ -40,7 +41,7 @@ class FactorFamily(FactorModelFamily):
 
     wanders = False  # k-means starts lead to the best maxima
 
-    def adapt(self, problem: Problem, states: Any) -> tuple[Problem, FactorFamily]:
+    def adapt(self, problem: Problem, states: States) -> tuple[Problem, FactorFamily]:
         """Initial loadings and noises for the partition in the states, and the groups' own numbers of factors."""
         moments = group_moments(problem, states)
         if moments is None:
@@ -82,7 +83,7 @@ class FactorFamily(FactorModelFamily):
         assert loadings is not None
         return loadings.variances is not None and self.structure.noise.usual and not self.structure.noise.common
 
-    def _from_axes(self, problem: Problem, states: Any, moments: GroupMoments, bounds: Bounds) -> Factors:
+    def _from_axes(self, problem: Problem, states: States, moments: GroupMoments, bounds: Bounds) -> Factors:
         """Principal axes in units of the variables, or of their mean if the noise is spherical."""
         structure, q, p = self.structure, self.most, problem.p
         assert structure.loadings is not None
@@ -125,7 +126,7 @@ class FactorFamily(FactorModelFamily):
         return FactorSolution(density, arrays["each"], values["n_floored"])
 
 
-def _own_numbers(problem: Problem, states: Any, moments: GroupMoments) -> np.ndarray:
+def _own_numbers(problem: Problem, states: States, moments: GroupMoments) -> np.ndarray:
     """Factors per group (K) by the scree test of its eigenvalues."""
     most = max(1, min(problem.p - 1, _MOST_OWN_FACTORS))
     unit = np.ones(problem.p)

@@ -57,18 +57,18 @@ _SAME = 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VariedStart:
     """A starting point and the variant of the initial loadings."""
 
     start: Any
     variant: int
 
 
-def _candidates(starts: list[Any], n_init: int) -> list[Candidate]:
+def _candidates(starts: list[Any], n_init: int) -> list[VariedStart]:
     """Every start with principal axes, then a third as many again with other loadings."""
-    plain = [Candidate(start, 0) for start in starts]
+    plain = [VariedStart(start, 0) for start in starts]
     more = n_init // 3
-    return plain + [Candidate(starts[i % len(starts)], 1 + i) for i in range(more)]
+    return plain + [VariedStart(starts[i % len(starts)], 1 + i) for i in range(more)]
 
 
 def mixed_starts(problem: Problem, n_clusters: int, n_init: int, rng: np.random.RandomState) -> list[Any]:
@@ -107,10 +107,10 @@ def _varied(spec: Specification, variant: int) -> Specification:
 
 
 def short_runs(
-    problem: Problem, spec: Specification, candidates: list[Candidate], iterations: int = _SHORT
+    problem: Problem, spec: Specification, candidates: list[VariedStart], iterations: int = _SHORT
 ) -> tuple[list[Fit], list[dict]]:
     """The fits of the short runs, the best first, and a record of each run."""
-    short = replace(spec, settings=replace(spec.settings, max_iter=min(iterations, spec.settings.max_iter)))
+    short = spec.at_most(iterations)
     fits: list[Fit] = []
     records = []
     for candidate in candidates:
@@ -150,7 +150,7 @@ def fit_short_then_long(problem: Problem, spec: Specification) -> tuple[Fit, lis
             return fit_from(problem, spec, guided)
         fits, records = short_runs(problem, spec, _candidates(guided, spec.n_init))
         others = random_starts(problem, spec.n_clusters, spec.n_init - len(guided), rng) if mixed else []
-        strangers, more = short_runs(problem, spec, [Candidate(start, 2 + i) for i, start in enumerate(others)])
+        strangers, more = short_runs(problem, spec, [VariedStart(start, 2 + i) for i, start in enumerate(others)])
         records += more
         if not fits and not strangers:
             raise no_fit(records)
@@ -169,11 +169,10 @@ def _fit_large(problem: Problem, spec: Specification) -> tuple[Fit, list[dict]]:
     """Large data: short runs from k-means on a sample, chosen by the likelihood of another sample."""
     if isinstance(spec.init, str) and spec.init == MIXED:
         spec = replace(spec, init="kmeans")
-    settings = replace(spec.settings, tol=_NEAR * spec.settings.tol)
-    short = replace(settings, max_iter=min(_ON_SAMPLE, settings.max_iter))
-    starts = starting_points(problem, replace(spec, settings=short))
+    near = spec.looser(_NEAR)
+    starts = starting_points(problem, near.at_most(_ON_SAMPLE))
     with problem.rows.threads():
-        return fit_from(problem, replace(spec, settings=settings), starts)
+        return fit_from(problem, near, starts)
 
 
 def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
@@ -193,7 +192,7 @@ def _settled(problem: Problem, spec: Specification, fit: Fit) -> Fit:
 def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its partition with other initial loadings or one noise reduced."""
     for first in range(1, 1 + _ROUNDS * _OTHERS, _OTHERS):
-        candidates = [Candidate(best, variant) for variant in range(first, first + _OTHERS)]
+        candidates = [VariedStart(best, variant) for variant in range(first, first + _OTHERS)]
         fits, more = short_runs(problem, spec, candidates, _SECOND)
         records += more
         found = _better(problem, spec, best, fits, records)
@@ -206,7 +205,7 @@ def _with_other_loadings(problem: Problem, spec: Specification, best: Fit, recor
 
 def _nudged(problem: Problem, spec: Specification, best: Fit, records: list[dict]) -> Fit:
     """The best fit, or a better one from its parameters with one noise reduced."""
-    short = replace(spec.settings, max_iter=min(_SECOND, spec.settings.max_iter))
+    short = spec.at_most(_SECOND).settings
     fits = []
     for family in spec.family.nudged(best.solution, _OTHERS):  # type: ignore[attr-defined]
         try:
@@ -229,7 +228,7 @@ def _better(problem: Problem, spec: Specification, best: Fit, fits: list[Fit], r
 
 def _longest(problem: Problem, spec: Specification, fits: list[Fit], records: list[dict]) -> Fit:
     """The best of short runs after they are continued with a loose tolerance."""
-    near = replace(spec, settings=replace(spec.settings, tol=_NEAR * spec.settings.tol))
+    near = spec.looser(_NEAR)
     best: Fit | None = None
     for fit in fits:
         longer = _continued(problem, near, fit)

@@ -183,7 +183,7 @@ def complete_first(
     completed, correction = observed.completed(np.ones((1, len(table))))
     problem = prepare(completed, weights, correction=correction, **options)
     rows = GapRows.of(observed.rows.patterns, table, problem.centre, weights, problem.shift)
-    return replace(problem, gaps=Gaps(observed, rows, correction))
+    return replace(problem, e_step=replace(problem.e_step, gaps=Gaps(observed, rows, correction)))
 
 
 def complete_with(problem: Problem, posteriors: np.ndarray) -> Problem:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...rows.base import States
 from ..data.e_step import EStep, Passes
 from ..data.kernels import Expectation
 from ..data.problem import Problem
@@ -29,7 +30,7 @@ __all__ = ["GapEStep", "GapPasses", "describe_gaps", "exact"]
 
 def exact(problem: Problem) -> Problem:
     """The same problem with an E-step that uses only the observed cells, if cells are missing."""
-    return problem if problem.gaps is None else replace(problem, e_step=GapEStep(problem.prior))
+    return problem if problem.gaps is None else replace(problem, e_step=GapEStep(problem.prior, problem.gaps))
 
 
 class GapEStep(EStep):
@@ -41,7 +42,7 @@ class GapEStep(EStep):
         """The passes of one run."""
         return GapPasses(problem)
 
-    def restore(self, problem: Problem, states: Any, solution: Any) -> None:
+    def restore(self, problem: Problem, states: States, solution: Any) -> None:
         """Fill fresh states with the posteriors of a solution."""
         describe_gaps(problem, states, solution)
         self.sweep(problem, states, solution, lambda: describe_gaps(problem, states, solution))
@@ -123,7 +124,7 @@ def _about(second: np.ndarray, first: np.ndarray, point: np.ndarray, n: float) -
     return second - cross - cross.T + n * np.outer(point, point)
 
 
-def describe_gaps(problem: Problem, states: Any, solution: Any) -> tuple[Conditional, Expectation]:
+def describe_gaps(problem: Problem, states: States, solution: Any) -> tuple[Conditional, Expectation]:
     """Evaluate a solution on the rows with gaps; the states keep posteriors and log densities."""
     assert problem.gaps is not None
     rows, patterns = problem.rows, problem.gaps.rows.patterns

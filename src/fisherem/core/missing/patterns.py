@@ -19,8 +19,6 @@ __all__ = ["GapMixture", "Patterns", "by_rows", "times_rows"]
 
 # Singular values of [U, V, means] below this share of the largest are treated as 0.
 _SAME_DIRECTION = 1e-9
-# Values of a chunk of patterns, K q^2 each: 64 MB.
-_CHUNK = 2**23
 # From this many rows per pattern on, a product per pattern is faster than one per row.
 _LOOP_FROM = 16
 
@@ -32,6 +30,7 @@ class Patterns(Sized):
     order: np.ndarray  # n: the row numbers, pattern by pattern
     starts: np.ndarray  # P + 1: where each pattern begins in `order`
     observed: np.ndarray  # P x p: 1 for observed cells, 0 for missing ones
+    at_once: int = 2**23  # values of a chunk of patterns, K q^2 each: 64 MB
 
     @classmethod
     def of(cls, observed: np.ndarray) -> Patterns:
@@ -58,7 +57,7 @@ class Patterns(Sized):
 
     def chunks(self, numbers: int) -> Iterator[tuple[slice, slice]]:
         """(patterns, rows) slice by slice, for work that takes `numbers` values per pattern."""
-        step = max(1, _CHUNK // max(numbers, 1))
+        step = max(1, self.at_once // max(numbers, 1))
         for first in range(0, len(self), step):
             last = min(first + step, len(self))
             yield slice(first, last), slice(int(self.starts[first]), int(self.starts[last]))

@@ -276,7 +276,7 @@ def principal(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Left singular vectors (n x r) and singular values (r) of centred rows Z (n x p), r = min(n, p).
 
     With fewer rows than columns they come from the products of the rows: directions whose variance is below the
-    rounding error of these are as good as constant in any metric that is shrunk.
+    rounding error of these count as constant in every shrunk metric.
     """
     if Z.shape[0] >= Z.shape[1]:
         return np.linalg.svd(Z, full_matrices=False)[:2]

@@ -26,7 +26,7 @@ __all__ = [
     "CLEAR",
     "LEANING",
     "NOT_DECIDED",
-    "Decision",
+    "NumberDecision",
     "Verdict",
     "apart",
     "decide",
@@ -82,7 +82,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Decision:
+class NumberDecision:
     """The numbers of a verdict, before they are put into words.
 
     `gaining` are the numbers of groups that gain over one group; `against` names what keeps the verdict from being
@@ -96,7 +96,7 @@ class Decision:
     against: tuple[str, ...] = ()
 
 
-def decide(evidence: Evidence) -> Decision:
+def decide(evidence: Evidence) -> NumberDecision:
     """Weigh the evidence."""
     gaining = [K for K in evidence.usable if evidence.gain(K) > 0]
     return _which(evidence, gaining) if gaining else _one_group(evidence)
@@ -125,17 +125,17 @@ def reproducible(evidence: Evidence, K: int) -> bool:
 # -- one group ---------------------------------------------------------------------------------------------------------
 
 
-def _one_group(evidence: Evidence) -> Decision:
+def _one_group(evidence: Evidence) -> NumberDecision:
     best = max(evidence.usable, key=evidence.gain, default=None)
     others = () if best is None else (best,)
     doubts = tuple(name for name, found in _doubts_about_one(evidence, best) if found)
     refused = "spread" in doubts or (apart(evidence, best or 1) and evidence.one_group <= LIMITS.significant)
     if best is not None and refused and "halves" in doubts:  # one group does not fit, and these are found again
-        return Decision(best, NOT_DECIDED, (1,), (), doubts)
+        return NumberDecision(best, NOT_DECIDED, (1,), (), doubts)
     if doubts:
-        return Decision(1, NOT_DECIDED, others, (), doubts)
+        return NumberDecision(1, NOT_DECIDED, others, (), doubts)
     against = tuple(name for name, found in _signs_against_one(evidence, best) if found)
-    return Decision(1, LEANING, others, (), against) if against else Decision(1, CLEAR)
+    return NumberDecision(1, LEANING, others, (), against) if against else NumberDecision(1, CLEAR)
 
 
 def _doubts_about_one(evidence: Evidence, best: int | None):
@@ -160,7 +160,7 @@ def _signs_against_one(evidence: Evidence, best: int | None):
 # -- which number ------------------------------------------------------------------------------------------------------
 
 
-def _which(evidence: Evidence, gaining: list[int]) -> Decision:
+def _which(evidence: Evidence, gaining: list[int]) -> NumberDecision:
     separate = [K for K in gaining if apart(evidence, K)]
     back = [K for K in gaining if reproducible(evidence, K)]
     best = _best(evidence, gaining, separate, back)
@@ -169,14 +169,14 @@ def _which(evidence: Evidence, gaining: list[int]) -> Decision:
     )
     against = tuple(name for name, found in _doubts_about(evidence, best, gaining) if found)
     if "neither" in against and best not in separate:  # nothing but the gain speaks for these groups
-        return Decision(1, NOT_DECIDED, (best, *others)[:_MOST_NAMED], tuple(gaining), against)
+        return NumberDecision(1, NOT_DECIDED, (best, *others)[:_MOST_NAMED], tuple(gaining), against)
     if "neither" in against or "chance" in against:
         likely = () if evidence.gain(best) > LIMITS.close and "chance" not in against else (1,)
-        return Decision(best, NOT_DECIDED, (*likely, *others)[:_MOST_NAMED], tuple(gaining), against)
+        return NumberDecision(best, NOT_DECIDED, (*likely, *others)[:_MOST_NAMED], tuple(gaining), against)
     if not against:
-        return Decision(best, CLEAR, (), tuple(gaining))
+        return NumberDecision(best, CLEAR, (), tuple(gaining))
     first = (1,) if "small" in against else ()
-    return Decision(best, LEANING, (*first, *others)[:_MOST_NAMED], tuple(gaining), against)
+    return NumberDecision(best, LEANING, (*first, *others)[:_MOST_NAMED], tuple(gaining), against)
 
 
 def _best(evidence: Evidence, gaining: list[int], separate: list[int], back: list[int]) -> int:

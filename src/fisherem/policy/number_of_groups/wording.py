@@ -9,7 +9,7 @@ from ..._utils.wording import count
 from .evidence import Evidence
 from .one_group import DRAWS
 from .rules import all_rules
-from .verdict import CLEAR, NOT_DECIDED, Decision, Verdict
+from .verdict import CLEAR, NOT_DECIDED, NumberDecision, Verdict
 
 __all__ = ["AGAINST", "NEXT", "rule_table", "said"]
 
@@ -57,7 +57,7 @@ def rule_table(evidence: Evidence) -> pd.DataFrame:
 
 
 def said(
-    evidence: Evidence, decision: Decision, cautions: tuple[str, ...] = (), smallest: int | None = None
+    evidence: Evidence, decision: NumberDecision, cautions: tuple[str, ...] = (), smallest: int | None = None
 ) -> Verdict:
     """The verdict with its reasons; `smallest` is the number of rows in the smallest group of the fit that is shown."""
     return Verdict(
@@ -80,7 +80,7 @@ def _either(numbers) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _headline(decision: Decision) -> str:
+def _headline(decision: NumberDecision) -> str:
     K, others = decision.n_clusters, decision.runners_up
     shown = f"{_groups(K).capitalize()} {'is' if K == 1 else 'are'} shown."
     if decision.confidence == NOT_DECIDED:
@@ -100,7 +100,7 @@ def _headline(decision: Decision) -> str:
     )
 
 
-def _reasons(evidence: Evidence, decision: Decision):
+def _reasons(evidence: Evidence, decision: NumberDecision):
     K = decision.n_clusters
     if not decision.gaining and evidence.judged:
         yield "No number of groups explains the rows better than one group does, once skew and tails are taken out."
@@ -147,6 +147,6 @@ def _about_p_value(p_value: float) -> str:
     )
 
 
-def _few_rows(decision: Decision, smallest: int | None):
+def _few_rows(decision: NumberDecision, smallest: int | None):
     if decision.n_clusters > 1 and smallest is not None and smallest < _FEW_ROWS:
         yield f"The smallest group has {count(smallest, 'row')}: too few to say much about it."

@@ -10,7 +10,7 @@ import pandas as pd
 from ...policy.variables import NO_EVIDENCE, ROLES
 from ..text import clean
 
-__all__ = ["RoleRow", "Roles", "roles_of"]
+__all__ = ["RoleRow", "RoleContent", "roles_of"]
 
 # Most variables in the table, which lists selected, additional and redundant ones; the others are only counted.
 _MAX_LISTED = 60
@@ -31,7 +31,7 @@ class RoleRow:
 
 
 @dataclass(frozen=True)
-class Roles:
+class RoleContent:
     """`counts` of each role, `rows` of the variables that differ (the first 60), `n_differing` in all."""
 
     counts: dict[str, int]
@@ -39,7 +39,7 @@ class Roles:
     n_differing: int
 
 
-def roles_of(model, first: np.ndarray | None = None) -> Roles | None:
+def roles_of(model, first: np.ndarray | None = None) -> RoleContent | None:
     """The roles of a fitted sparse model, selected variables first and then by gain; None for a dense one.
 
     `first` are the numbers of the first column of each variable where a variable may have several columns.
@@ -52,7 +52,7 @@ def roles_of(model, first: np.ndarray | None = None) -> Roles | None:
     places = differing["role"].map(_ORDER)
     ordered = differing.assign(place=places, by=-gains).sort_values(["place", "by"], kind="stable")
     rows = [_row(record) for record in ordered.head(_MAX_LISTED).to_dict("records")]
-    return Roles({role: int((table["role"] == role).sum()) for role in ROLES}, rows, len(ordered))
+    return RoleContent({role: int((table["role"] == role).sum()) for role in ROLES}, rows, len(ordered))
 
 
 def _row(record: dict) -> RoleRow:

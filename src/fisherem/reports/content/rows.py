@@ -12,7 +12,7 @@ from ...search.scoring import best_matching, contingency
 from ..text import clean
 
 __all__ = [
-    "Agreement", "Doubt", "Groups", "Placement", "Points", "agreement", "doubts", "groups", "placement", "points",
+    "Agreement", "Doubt", "GroupSizes", "Placement", "Points", "agreement", "doubts", "groups", "placement", "points",
     "stratified",
 ]  # fmt: skip
 
@@ -77,7 +77,7 @@ class Points:
 
 
 @dataclass
-class Groups:
+class GroupSizes:
     """Four arrays of K: `counts` of the rows, the fitted proportions (`shares`), the mean posterior (`confidence`), and
     how many rows are in doubt (`doubtful`)."""
 
@@ -200,7 +200,7 @@ def groups(
     weights: np.ndarray,
     group: np.ndarray | None = None,
     in_doubt: np.ndarray | None = None,
-) -> Groups:
+) -> GroupSizes:
     """Sizes and certainty of the groups, from posteriors (n x K), the fitted proportions (K) and the rows' groups (n).
 
     The groups are the most probable ones by default, as in `doubts`. `in_doubt` (bool, n): which rows are, by default
@@ -212,7 +212,7 @@ def groups(
     sums = np.bincount(group, weights=largest, minlength=K)
     doubtful = np.bincount(group, weights=largest < DOUBT if in_doubt is None else in_doubt, minlength=K).astype(int)
     confidence = np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0)
-    return Groups(counts, np.asarray(weights, float), confidence, doubtful)
+    return GroupSizes(counts, np.asarray(weights, float), confidence, doubtful)
 
 
 def doubts(posteriors: np.ndarray, ids, known, group: np.ndarray | None = None) -> tuple[list[Doubt], int]:

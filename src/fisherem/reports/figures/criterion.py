@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..words.how_chosen import Search
+from ..words.how_chosen import SearchWords
 from . import svg
 from .frame import axis_title, both_widths, padded, value_grid
 from .svg import Scale, element, mark, polyline, text
@@ -16,12 +16,12 @@ MAX_COLOURED = 5
 _HEIGHT, _TOP, _LEFT, _RIGHT = 314, 24, 66, 14
 
 
-def criterion_lines(search: Search) -> str:
+def criterion_lines(search: SearchWords) -> str:
     """A line per model: the five best in colour, the others grey; the best dense fit is ringed."""
     return both_widths(_criterion_lines, search)
 
 
-def _criterion_lines(width: int, search: Search) -> str:
+def _criterion_lines(width: int, search: SearchWords) -> str:
     bottom = _HEIGHT - 42
     Ks = [int(K) for K in search.values.columns]
     x = Scale(min(Ks) - 0.25, max(Ks) + 0.25, _LEFT, width - _RIGHT)

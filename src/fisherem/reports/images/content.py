@@ -17,7 +17,7 @@ from ..page.table_content import page_date
 from ..text import clean, integer, number
 from ..words.certainty import Certainty, certainty
 from ..words.facts import facts, made_by_selected
-from ..words.how_chosen import Search, search_of
+from ..words.how_chosen import SearchWords, search_of
 from ..words.how_many import JoinRow, VerdictPart, joins_of, verdict_of
 from .pictures import Spectra, reduce_colours, reduce_map
 
@@ -98,7 +98,7 @@ class ImageContent:
     model: str
     converged: bool
     names: list[str]
-    groups: rows.Groups
+    groups: rows.GroupSizes
     n_doubts: int
     refitted: bool
     certainty: Certainty
@@ -108,7 +108,7 @@ class ImageContent:
     facts: list[tuple[str, str]]
     criteria: list[CriterionRow]
     notes: list[str]
-    search: Search | None
+    search: SearchWords | None
     verdict: VerdictPart | None
     known: Known | None
     sure: Any

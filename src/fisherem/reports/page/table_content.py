@@ -20,7 +20,7 @@ from ..content import inputs, rows
 from ..content.criteria import CriterionRow, criteria, headline
 from ..content.heat import MAX_ALL, MAX_VARIABLES, HeatMap, heat_map
 from ..content.markers import Markers, markers_of
-from ..content.roles import Roles
+from ..content.roles import RoleContent
 from ..content.roles import roles_of as roles_part
 from ..content.stability import StabilityTable, stability_of
 from ..content.tracks import annotation
@@ -30,7 +30,7 @@ from ..text import clean
 from ..words.certainty import Certainty, certainty
 from ..words.facts import facts, made_by_selected
 from ..words.group_words import GroupWords, group_words
-from ..words.how_chosen import Search, search_of
+from ..words.how_chosen import SearchWords, search_of
 from ..words.how_many import JoinRow, VerdictPart, joins_of, verdict_of
 from ..words.summary import covariate_words
 from ..words.usage import usage
@@ -70,7 +70,7 @@ class Content:
     criteria: list[CriterionRow]
     headline: CriterionRow | None
     notes: list[str]
-    groups: rows.Groups
+    groups: rows.GroupSizes
     words: list[GroupWords]
     points: rows.Points
     centres: np.ndarray
@@ -91,11 +91,11 @@ class Content:
     named: bool
     palette: list[str] | None
     axis_names: list[str]
-    search: Search | None
+    search: SearchWords | None
     verdict: VerdictPart | None
     joins: list[JoinRow]
     stability: StabilityTable | None
-    roles: Roles | None
+    roles: RoleContent | None
     made_by_selected: bool
     given: bool
     value: float | None

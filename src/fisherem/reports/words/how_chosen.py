@@ -13,7 +13,7 @@ from ...search.search_parameters import VERDICT
 from ...search.search_tables import PathTable, criterion_label, criterion_table, path_table
 from ..text import clean, tally
 
-__all__ = ["Curve", "Path", "Search", "path_of", "search_of"]
+__all__ = ["Curve", "Path", "SearchWords", "path_of", "search_of"]
 
 # Variables with a curve of their own in the lowest panel of the path: more could not be told apart.
 _MAX_PATH_VARIABLES = 6
@@ -51,7 +51,7 @@ class Path:
 
 
 @dataclass
-class Search:
+class SearchWords:
     """How a search chose: `values` is the criterion of the dense fits, models x numbers of groups (NaN: failed).
 
     `best_dense` and `best` are (number of groups, model) of the best dense fit and of the chosen fit; `failures` counts
@@ -75,14 +75,14 @@ class Search:
         return [str(m) for m in self.values.max(axis=1).sort_values(ascending=False, kind="stable").index]
 
 
-def search_of(search: ModelSearch) -> Search | None:
+def search_of(search: ModelSearch) -> SearchWords | None:
     """The page's account of a fitted search; None for a verdict, of which `how_many` speaks."""
     if search.criterion_ == VERDICT:
         return None
     results, table = search.results_, criterion_table(search)
     failed = results[~np.isfinite(results[table.criterion].astype(float))]
     best = search.best_params_
-    return Search(
+    return SearchWords(
         criterion=table.criterion,
         label=criterion_label(table.criterion),
         values=table.values,

@@ -12,7 +12,7 @@ where R_W'R_W = S_W and h_k are the columns of H, by alternating A and B. It is 
   sweeps to convergence that some tables need solve no l1 problem.
 
 By default the budgets t_j = s_j |full solution at the first A|_1 are held fixed while A and B alternate, so every
-half-step minimises the same objective, which therefore never increases. `Alternation` has the other readings.
+half-step minimises the same objective, which therefore never increases. `AlternationRule` has the other readings.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from ....solvers.l1_budget import ScaledGram
 from .lasso import SparseResult, l1_budgets, lasso_per_axis, norm_weights
 from .step import Between, discriminant_vectors
 
-__all__ = ["ALTERNATIONS", "BUDGETS", "CONVERGED", "Alternation", "Stopping", "sparse_regression"]
+__all__ = ["ALTERNATIONS", "BUDGETS", "CONVERGED", "AlternationRule", "Stopping", "sparse_regression"]
 
 # The readings of the budgets, and the ways to alternate.
-BUDGETS, ALTERNATIONS = ("first", "each"), ("fast", "converged")
 # By how much a correlation may exceed its bound on a face, relative to the largest target: as in `l1_budget`.
 _EXCESS = 1e-9
 # Sweeps on one face after which its signs are taken to be those of the minimum.
@@ -46,6 +45,7 @@ class Stopping:
     tolerance: float
     least_gain: float
     max_sweeps: int
+    anew: bool = False  # every F-step starts from step 3, not from the last B
 
 
 # The EM loop around it needs no more precision. In flat directions B can drift for hundreds of sweeps without improving
@@ -53,21 +53,19 @@ class Stopping:
 FAST = Stopping(1e-4, 1e-6, 200)
 # Sweeps converge linearly where the budgets bind. Where they hardly do, the objective is nearly the same for all
 # rotations of the axes, and B still moves by 4e-7 a sweep after 20,000 of them (raw glass): docs/reproduce.md.
-CONVERGED = Stopping(1e-12, 0.0, 20_000)
+CONVERGED = Stopping(1e-12, 0.0, 20_000, anew=True)
+ALTERNATIONS = {"fast": FAST, "converged": CONVERGED}
+# Whether the full solution of the first round of an F-step, of which the budgets are shares, is that of all rounds.
+BUDGETS = {"first": True, "each": False}
 
 
 @dataclass(frozen=True)
-class Alternation:
+class AlternationRule:
     """How Algorithm 2 is read where the paper leaves it open."""
 
     rho: float  # the weight of b'S_W b
-    budgets: str  # shares of the full solution at the first A of an F-step, or of "each" round's own
-    alternation: str  # from the last B and not to the end, or from step 3 until nothing moves: "converged"
-
-    @property
-    def stopping(self) -> Stopping:
-        """When to end."""
-        return CONVERGED if self.alternation == "converged" else FAST
+    budgets_held: bool  # shares of the full solution at the first A of an F-step, or of each round's own
+    stopping: Stopping
 
 
 @dataclass(frozen=True)
@@ -194,24 +192,23 @@ def sparse_regression(
 ) -> SparseResult:  # fmt: skip
     """Alternate A and B within the l1 budgets: p x d sparse loadings, their optimality gap and the objective."""
     del dense  # the criterion itself is penalised
-    how = Alternation(rho, budgets, alternation)
-    stopping = stopping or how.stopping
+    stopping = stopping or ALTERNATIONS[alternation]
+    how = AlternationRule(rho, BUDGETS[budgets] or penalty is not None, stopping)
     problems, FA = _problems(between, d, sparsity, how, scale_penalty, penalty)
     scale = norm_weights(between.scatter, scale_penalty)
     d = FA.shape[1]
-    kept = {} if warm is None or how.alternation == "converged" else warm
+    kept = {} if warm is None or stopping.anew else warm
     if len(kept) == d:  # B of the last iteration is a better start than the dense axes
         FA, _ = problems.rotate((np.column_stack([kept[j] for j in range(d)]).T * scale).T)
     own = {j: b * scale for j, b in kept.items()}
     loadings, gap, moved, sweeps = problems.full @ FA, 0.0, np.inf, 0
-    held = how.budgets == "first" or penalty is not None
     history: list[float] = []
     while sweeps < stopping.max_sweeps:
         following, gap, value = problems.solve(FA, own)
         moved, loadings, sweeps = _relative_move(loadings, following), following, sweeps + 1
         FA, rest = problems.rotate(loadings)
         history.append(value + rest)
-        gained = history[-2] - history[-1] if held and len(history) > 1 else np.inf
+        gained = history[-2] - history[-1] if how.budgets_held and len(history) > 1 else np.inf
         if moved <= stopping.tolerance or (stopping.least_gain and gained <= stopping.least_gain * abs(history[-1])):
             break
         # one sweep is left for a round of this loop, so that the last move, gap and objective are those of the result
@@ -225,7 +222,7 @@ def sparse_regression(
     return SparseResult(loadings, gap, history, moved)
 
 
-def _problems(between: Between, d, sparsity, how: Alternation, scale_penalty, penalty) -> tuple[_Round, np.ndarray]:
+def _problems(between: Between, d, sparsity, how: AlternationRule, scale_penalty, penalty) -> tuple[_Round, np.ndarray]:
     """The l1 problems of this F-step, and F'A (K x d) for the A of step 3."""
     scatter, rho = between.scatter, how.rho
     _, ratio, E = discriminant_vectors(between, between.H.shape[1])
@@ -245,8 +242,7 @@ def _problems(between: Between, d, sparsity, how: Alternation, scale_penalty, pe
     first = l1_budgets(1.0, full @ FA, sparsity, penalty)
 
     def budgets(FA: np.ndarray) -> np.ndarray:
-        held = how.budgets == "first" or penalty is not None
-        return first if held else l1_budgets(1.0, full @ FA, sparsity)
+        return first if how.budgets_held else l1_budgets(1.0, full @ FA, sparsity)
 
     return _Round(gram, H, root, full, 0.0 if penalty is None else penalty / 2, budgets), FA
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from ....solvers.penalized_svd import penalized_svd
 from .lasso import SparseResult, l1_budgets, lasso_per_axis, norm_weights
-from .regression import ALTERNATIONS, BUDGETS, CONVERGED, sparse_regression
+from .regression import ALTERNATIONS, BUDGETS, sparse_regression
 from .step import SPARSE_STEPS, Between
 
 __all__ = [
@@ -84,9 +84,9 @@ def sparse_svd(
 ) -> SparseResult:  # fmt: skip
     """One penalised singular pair per axis, each of the matrix deflated by the axes before it."""
     del dense, scale_penalty
-    converged = alternation == "converged"
-    warm = {} if warm is None or converged else warm
-    limits: dict[str, Any] = {"tol": CONVERGED.tolerance, "max_iter": CONVERGED.max_sweeps} if converged else {}
+    rule = ALTERNATIONS[alternation]
+    warm = {} if warm is None or rule.anew else warm
+    limits: dict[str, Any] = {"tol": rule.tolerance, "max_iter": rule.max_sweeps} if rule.anew else {}
     H = between.scatter.to_variables(between.H)
     left, right = H, H
     loadings = np.zeros((len(H), d))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXIS_WEIGHTS", "DISCRIMINANTS", "SPARSE_STEPS", "Axes", "Between", "FStep", "FrozenStep", "SubsetStep",
-    "discriminant_vectors", "fisher_criterion", "orthonormal", "regression", "svd",
+    "discriminant_vectors", "equal_shares", "fisher_criterion", "orthonormal", "regression", "svd",
 ]  # fmt: skip
 
 # Discriminant ratios below this share of the largest are treated as rounding error.
@@ -142,6 +142,11 @@ DISCRIMINANTS: Register[Callable[[Between, int], np.ndarray]] = Register(
 SPARSE_STEPS: Register[SparseStep] = Register("sparse step", filled_by="fisherem.core.dlm.f_step.sparse")
 
 
+def equal_shares(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
+    """The shares as they are given."""
+    return shares
+
+
 def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
     """s_j^(gamma_1 / gamma_j): the most relevant axis keeps its share; the less relevant an axis, the sparser it gets.
 
@@ -154,7 +159,7 @@ def _by_relevance(shares: np.ndarray, between: Between, d: int) -> np.ndarray:
 
 
 AXIS_WEIGHTS: Register[Callable[[np.ndarray, Between, int], np.ndarray]] = Register(
-    "weighting of the axes", {"equal": lambda shares, between, d: shares, "relevance": _by_relevance}
+    "weighting of the axes", {"equal": equal_shares, "relevance": _by_relevance}
 )
 
 
