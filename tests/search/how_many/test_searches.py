@@ -123,6 +123,14 @@ def test_the_summary_of_an_undecided_search_says_what_to_do_next():
     assert NEXT in str(search.summary())
 
 
+def test_many_yes_and_no_columns_show_their_groups():
+    rng, y = np.random.default_rng(0), np.arange(300) % 3
+    chance = np.where(rng.random((3, 60)) < 0.5, 0.2, 0.8)
+    for groups in (y, np.zeros(300, int)):
+        verdict = searched((rng.random((300, 60)) < chance[groups]).astype(float)).verdict_
+        assert (verdict.n_clusters, verdict.confidence) == (3 if groups.any() else 1, "leaning")
+
+
 def test_yes_and_no_columns_are_not_decided():
     X = np.random.default_rng(0).integers(2, size=(80, 4)).astype(float)
     found = searched(X, FisherEM(init="ward", random_state=0), n_clusters=[2]).verdict_

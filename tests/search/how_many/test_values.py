@@ -220,6 +220,28 @@ def test_a_candidate_is_the_estimators_own_fit():
     assert failed.gain == -np.inf
 
 
+def yes_and_no(p, groups, n=300):
+    """Answers of two groups, or of one: yes with a chance of 0.3 or 0.7 where they differ."""
+    rng, y = np.random.default_rng(0), np.arange(n) % groups
+    return (rng.random((n, p)) < np.where(rng.random((groups, p)) < 0.5, 0.3, 0.7)[y]).astype(float), y
+
+
+def test_many_columns_of_few_values_are_judged_on_their_components():
+    for p, q in ((60, 20), (12, 12)):  # components of few such columns have frequent values themselves
+        X, y = yes_and_no(p, groups=2)
+        assert rows(X).seen.values.shape == (300, q)
+        assert (rows(X).judge.gain(y).value > 30) == (p == 60)
+    X, _ = yes_and_no(60, groups=1)
+    first = rows(X).seen.values[:, 0]
+    np.testing.assert_allclose(first.var(), np.linalg.eigvalsh(np.cov(X.T, bias=True))[-1], rtol=1e-3)
+    assert rows(X).judge.gain((first > 0).astype(int)).value < 0
+    Z = np.random.default_rng(0).normal(size=(100, 60))
+    np.testing.assert_array_equal(rows(Z).seen.values, Z)
+    weights = np.r_[np.ones(300), np.zeros(5)]
+    more = Data.of(np.vstack([X, np.full((5, 60), 9.0)]), weights).seen.values[:300, 0]
+    np.testing.assert_allclose(np.abs(more), np.abs(first), atol=1e-6)
+
+
 def test_slices_of_one_group_gain_nothing():
     X = np.random.default_rng(1).normal(size=(500, 2))
     for K in (2, 3, 4):

@@ -249,6 +249,15 @@ def test_columns_that_cannot_be_judged_decide_nothing():
     assert "few values" in said(found, decide(found), ()).text
 
 
+def test_what_is_judged_on_components_is_never_clear():
+    for by_number in (THREE, {"k2": (-40, 0.9, 0.2)}):
+        found = evidence(**by_number)
+        assert decide(found).confidence == CLEAR
+        found.on_components = True
+        assert decide(found).confidence == LEANING
+        assert "principal components" in said(found, decide(found), ()).text
+
+
 def test_groups_that_are_too_small_are_no_candidates():
     found = evidence(k2=(30, 0.2, 0.9))
     lone = np.zeros(N, int)

@@ -64,7 +64,7 @@ class Agenda:
         self.gains: dict[int, float] = {}
         self._numbers: list[int] = []
         self._waves = _waves(plan, evidence, evidence.n)
-        self._compared = Compared.of(evidence.data) is not None
+        self._compared = Compared.of(evidence.data.seen) is not None
 
     def due(self) -> list[Task]:
         """Tasks that are needed for sure and were not named before."""

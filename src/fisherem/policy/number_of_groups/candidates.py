@@ -12,17 +12,24 @@ from typing import cast
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.extmath import randomized_svd
 
 from ...core.data.problem import Problem, prepare
 from ...core.engine.checkpoints import Store
 from ...core.engine.family import Family
 from ...model.criteria import CRITERIA
 from ...tables.encoding import Encoded, Encoding
+from ..columns import columns_of
 from ..judge import Judge
 from ..latent_classes import ClassJudge
+from ..thresholds import THRESHOLDS
 from .valleys import valley
 
 __all__ = ["FAILURES", "Candidate", "Data", "digest", "fit_candidate", "for_groups", "kept"]
+
+# Principal components are asked for where there are so many columns for each: components of 12 yes/no columns have a
+# frequent value themselves, and pure noise of them gained a thousand nats.
+_SUMMED = 2
 
 FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
@@ -65,9 +72,29 @@ class Data:
         return problem if self.encoding is None else replace(problem, blocks=self.encoding.blocks)
 
     @cached_property
+    def seen(self) -> Data:
+        """The coordinates that groups are judged on: the columns, or their leading principal components.
+
+        The components where most columns have few values or a frequent one: sums of many such columns have neither.
+        """
+        few = self.values.shape[1] < _SUMMED * THRESHOLDS.components
+        if self.encoding is not None or few or Judge(self.problem).sees_enough:
+            return self
+        components = replace(self, values=self._components())
+        return self if columns_of(components.problem).floors.any() else components
+
+    def _components(self) -> np.ndarray:
+        """The leading principal components of the rows (n x q)."""
+        centred = self.values - self.weights @ self.values / self.weights.sum()
+        counting = self.weights > 0
+        q = min(THRESHOLDS.components, self.values.shape[1], max(1, counting.sum() // THRESHOLDS.rows_per_component))
+        axes = randomized_svd(centred[counting] * np.sqrt(self.weights[counting])[:, None], q, random_state=0)[2]
+        return np.ascontiguousarray(centred @ axes.T)
+
+    @cached_property
     def judge(self) -> Judge | ClassJudge:
         """The judge of partitions of these rows."""
-        return Judge(self.problem) if self.encoding is None else ClassJudge(self.problem)
+        return Judge(self.seen.problem) if self.encoding is None else ClassJudge(self.problem)
 
     def __getstate__(self) -> dict:
         """Without what is derived: worker processes make it anew."""
@@ -170,6 +197,6 @@ def _judged(data: Data, model, begin: float) -> Candidate:
     empty = np.bincount(labels, minlength=K).min() == 0
     if K > 1 and not empty:
         gain = data.judge.gain(labels)
-        values |= {"score_gain": float(gain.value), "valley": valley(data, labels, gain.support)}
+        values |= {"score_gain": float(gain.value), "valley": valley(data.seen, labels, gain.support)}
     seconds, reason = time.perf_counter() - begin, "a group has no rows" if empty else ""
     return Candidate(K, labels, _columns(data, model), values, bool(model.converged_), seconds, reason)

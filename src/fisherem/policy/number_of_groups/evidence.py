@@ -18,7 +18,8 @@ class Evidence:
 
     data : the rows that were looked at; min_size : rows that a group needs to be one.
     candidates, halves : by K. Halves are fitted where they can change the verdict.
-    judged : whether the judge of partitions can say anything about these columns.
+    judged : whether the judge of partitions can say anything about these columns; on_components : whether it looks at
+        their principal components, as most columns have few values or a frequent one.
     column, joint_tails, flatness : what one group does not explain (`one_group`): the gain of groups that a single
         column shows, rows that are far out in several columns at once, and a column without tails.
     inside : by K, the gain of groups that a column or principal axis shows inside one of the K groups.
@@ -30,6 +31,7 @@ class Evidence:
     candidates: dict[int, Candidate] = field(default_factory=dict)
     halves: dict[int, Halves] = field(default_factory=dict)
     judged: bool = True
+    on_components: bool = False
     column: float = -np.inf
     joint_tails: float = float("nan")
     flatness: float = -np.inf

@@ -59,10 +59,11 @@ class Work:
 
     def look(self) -> dict[str, Any]:
         """What can be said of the columns without a fit, as attributes of the evidence."""
-        data = self.data
+        data = self.data.seen
         judged = data.encoding is not None or not (data.problem.constant | columns_of(data.problem).spiked).all()
         return {
             "judged": bool(judged),
+            "on_components": data is not self.data,
             "column": column_gain(data),
             "joint_tails": joint_tails(data),
             "flatness": flatness(data),
@@ -70,7 +71,7 @@ class Work:
 
     @cached_property
     def _compared(self) -> Compared | None:
-        return Compared.of(self.data)
+        return Compared.of(self.data.seen)
 
 
 def gather(plan: Plan, data: Data, store: Store, bar, evidence: Evidence) -> Iterator[Evidence]:
@@ -93,7 +94,7 @@ def gather(plan: Plan, data: Data, store: Store, bar, evidence: Evidence) -> Ite
         bar.step(f"{_WORDS[kind]}{f', K={numbers[0]}' if kind in ('candidate', 'half') else ''}")
         yield evidence
     if (K := decide(evidence).n_clusters) > 1:
-        evidence.inside[K] = inner_gain(data, evidence.candidates[K].labels)
+        evidence.inside[K] = inner_gain(data.seen, evidence.candidates[K].labels)
         yield evidence
 
 

@@ -151,6 +151,7 @@ def _signs_against_one(evidence: Evidence, best: int | None):
     n, p = evidence.data.values.shape
     yield "close", best is not None and evidence.gain(best) >= -LIMITS.close
     yield "unlikely", evidence.one_group <= LIMITS.significant
+    yield "components", evidence.on_components
     yield "hint", evidence.column > 0
     yield "flat", evidence.flatness > LIMITS.flat
     yield "again", best is not None and evidence.agreement(best) >= LIMITS.hopeless
@@ -217,4 +218,5 @@ def _doubts_about(evidence: Evidence, best: int, gaining: list[int]):
     yield "near", any(nearly_apart(evidence, K) and evidence.gain(K) > less for K in larger)
     yield "column", evidence.column > evidence.gain(best) + LIMITS.close
     yield "inside", evidence.inside.get(best, 0.0) > LIMITS.column
+    yield "components", evidence.on_components
     yield "end", best == max(evidence.usable)

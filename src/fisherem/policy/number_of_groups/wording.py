@@ -25,6 +25,7 @@ AGAINST = {
     "unlikely": "",  # the line about the p-value says so
     "hint": "A single column may show groups.",
     "flat": "A column has no tails: it may be uniform, or several groups that overlap in it.",
+    "components": "Most columns have few values or one frequent value: groups were judged on principal components.",
     "again": "",  # the line about the number has the agreement
     "few": "There are too few rows, or too few per column, to rule out groups that only a few columns show.",
     "neither": "The groups are neither clearly apart nor found again on other rows.",
