@@ -80,6 +80,7 @@ class VerdictDisplay(Display):
             ax.plot(self.numbers, values, "o-", color=line, ms=5, lw=1.2)
             ax.axvline(self.chosen, color=choice, lw=1, ls=":")
             ax.set_ylabel(label)
+        top.set_ylim(np.nanmin([0, *self.agreement]) - 0.05, 1.05)
         bottom.axhline(0, color="0.7", lw=0.8)
         bottom.set_xticks(self.numbers)
         bottom.set_xlabel("number of groups K")

@@ -62,8 +62,8 @@ class NumberOfGroups:
     # overlap look like that, and so does a uniform column. The flattest of 50 Gaussian columns has 2.4.
     flat: float = 2.5
     # With fewer rows, or fewer rows per column, one group is never clear: groups on few columns stay hidden then.
-    rows: int = 300
-    rows_per_column: float = 4.0
+    rows: int = 200
+    rows_per_column: float = 2.0
     # Groups below this share of the rows, or of fewer rows, are outliers to every rule, unless min_size says otherwise.
     # Round values; others have not been compared.
     candidate_share: float = 0.03

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.preprocessing import PowerTransformer
 
-from fisherem import FisherEM
+from fisherem import FisherEM, datasets
 from fisherem.core.engine.checkpoints import Store
 from fisherem.policy.halves import split_rows
 from fisherem.policy.number_of_groups.candidates import Data, fit_candidate
@@ -121,10 +121,10 @@ def test_few_rows_between_two_groups_say_little():
 # -- one group ---------------------------------------------------------------------------------------------------------
 
 
-def one_group_p_value(data, seed):
+def one_group_p_value(data, seed, n_clusters=2):
     compared, gains = Compared.of(data), {}
     while new := [number for number in draws_needed(gains) if number not in gains]:
-        gains |= {number: compared.gain(number, seed) for number in new}
+        gains |= {number: compared.gain(number, n_clusters, seed) for number in new}
     return p_value(gains)
 
 
@@ -139,6 +139,12 @@ def test_two_groups_are_not_one(n):
     X = np.random.default_rng(1).normal(size=(n, 10))
     X[: n // 2, :3] += 3
     assert one_group_p_value(rows(X), 0) == 0.05
+
+
+def test_three_groups_are_not_one_although_two_of_them_gain_nothing():
+    X, _ = datasets.simulate(300, 1.7, random_state=520001)
+    assert one_group_p_value(rows(X), 0) > 0.05
+    assert one_group_p_value(rows(X), 0, n_clusters=3) == 0.05
 
 
 def test_rows_of_weight_0_and_constant_columns_do_not_count():

@@ -1,6 +1,6 @@
 """The verdict: how evidence is weighed, and what comes out on tables whose groups are known."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -97,8 +97,30 @@ def test_groups_that_are_not_found_again_are_not_decided():
 def test_a_number_that_gains_as_much_keeps_another_from_being_clear():
     for gain, confidence in ((969, CLEAR), (971, LEANING)):
         assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.7, 0.5), k4=(60, 0.9)) == (2, confidence)
-    for gain, confidence in ((999, CLEAR), (1001, LEANING)):  # cuts of one cloud have to gain more
+    for gain, confidence in ((1249, CLEAR), (1251, LEANING)):  # cuts of one cloud have to gain much more
         assert verdict(k2=(1000, 0.2, 0.9), k3=(gain, 0.9, 0.9), k4=(60, 0.9)) == (2, confidence)
+
+
+def test_a_smaller_number_that_gains_more_keeps_another_from_being_clear():
+    for gain, confidence in ((44, CLEAR), (46, LEANING)):
+        assert verdict(k2=(gain, 0.2, 0.9), k3=(45, 0.3, 0.9), k4=(-5, 0.9)) == (3, confidence)
+
+
+def test_what_lies_beyond_a_clear_number_was_looked_at():
+    assert verdict(k2=(50, 0.2, 0.9), k3=(80, 0.3, 0.85)) == (3, LEANING)
+    found = evidence(k2=(50, 0.2, 0.9), k3=(80, 0.3, 0.85))
+    labels = np.minimum(np.arange(N) % 3 + 3 * (np.arange(N) < 3), 3)
+    found.candidates[4] = candidate(4, 75, 0.1, labels=labels)  # more groups set a few rows apart
+    assert (decide(found).n_clusters, decide(found).confidence) == (3, CLEAR)
+    found.candidates[4] = replace(found.candidates[4], reason="the fit failed")
+    assert decide(found).confidence == LEANING
+
+
+def test_groups_of_few_rows_are_never_clear():
+    for rows, confidence in ((10, CLEAR), (9, LEANING)):
+        found = evidence(**THREE)
+        found.candidates[3] = candidate(3, 80, 0.3, labels=np.repeat([0, 1, 2], [240, 240 - rows, rows]))
+        assert (decide(found).n_clusters, decide(found).confidence) == (3, confidence)
 
 
 @holds("close")
@@ -148,7 +170,7 @@ def test_groups_that_a_single_column_shows():
         found.column = gain
         assert (decide(found).n_clusters, decide(found).confidence) == (1, confidence)
     found = evidence(**THREE)
-    for gain, confidence in ((89.0, CLEAR), (91.0, LEANING)):  # more than what the fit with three groups gains
+    for gain, confidence in ((79.0, CLEAR), (81.0, LEANING)):  # more than what the fit with three groups gains
         found.column = gain
         assert decide(found).confidence == confidence
 
@@ -175,7 +197,7 @@ def test_a_flat_column_is_a_sign_against_one_group():
 
 @holds("rows", "rows_per_column")
 @pytest.mark.parametrize(
-    ("n", "p", "confidence"), [(300, 3, CLEAR), (299, 3, LEANING), (400, 100, CLEAR), (400, 101, LEANING)]
+    ("n", "p", "confidence"), [(200, 3, CLEAR), (199, 3, LEANING), (400, 200, CLEAR), (400, 201, LEANING)]
 )
 def test_one_group_of_few_rows_is_never_clear(n, p, confidence):
     found = evidence(k2=(-40, 0.9, 0.2))
@@ -236,10 +258,26 @@ def test_groups_inside_a_group_keep_a_number_from_being_clear():
 
 
 def test_groups_that_are_apart_and_found_again_where_one_group_is_unlikely():
-    found = evidence(k3=(-5, 0.5, 0.8), k4=(-60, 0.9))
-    assert decide(found).n_clusters == 1
-    found.one_group = 0.05
-    assert (decide(found).n_clusters, decide(found).confidence) == (3, NOT_DECIDED)
+    for valley, agreement, p_value, number in (
+        (0.5, 0.8, 0.05, 3),
+        (0.7, 0.8, 0.05, 1),
+        (0.5, 0.5, 0.05, 1),
+        (0.5, 0.8, 0.1, 1),
+    ):
+        found = evidence(k3=(-5, valley, agreement), k4=(-60, 0.9))
+        found.one_group = p_value
+        assert decide(found).n_clusters == number
+        assert number == 1 or (decide(found).confidence, decide(found).runners_up) == (LEANING, (1,))
+
+
+def test_groups_that_touch_are_not_decided_however_often_they_are_found():
+    assert verdict(k2=(30, 0.79, 0.9), k3=(-5, 0.9)) == (2, LEANING)
+    assert verdict(k2=(30, 0.81, 0.9), k3=(-5, 0.9)) == (1, NOT_DECIDED)  # cuts of a gradient are
+
+
+def test_tables_of_one_group_are_compared_with_the_number_that_gains_most():
+    agenda = Agenda(PLAN, evidence(k2=(-8, 0.2, 0.9), k3=(-3, 0.2, 0.9)))
+    assert {task[2] for task in agenda.due() if task[0] == "draw"} == {3}
 
 
 def test_columns_that_cannot_be_judged_decide_nothing():
@@ -325,9 +363,10 @@ def test_headlines(decision, words):
 )
 def test_the_p_value_in_words(p_value, words):
     found = evidence(**THREE)
-    found.one_group = p_value
+    found.one_group, found.compared = p_value, 3
     text = said(found, decide(found), ()).text
     assert f"p = {p_value:.2f}" in text
+    assert "3 groups gain " in text
     assert words in text
     assert text.startswith("Not decided") == (p_value > 0.05)
 

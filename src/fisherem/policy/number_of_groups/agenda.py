@@ -20,7 +20,7 @@ from sklearn.base import clone
 from ..thresholds import THRESHOLDS
 from .evidence import Evidence
 from .one_group import Compared, draws_needed
-from .verdict import apart, decide, much_more, reproducible
+from .verdict import apart, decide, leading, much_more, reproducible
 
 __all__ = ["Agenda", "Plan", "Task", "gains_most"]
 
@@ -33,7 +33,8 @@ _WIDER = 3
 # Numbers of groups that halves are fitted with where no groups are apart, or besides those that are.
 _ASKED = 3
 
-# A method of `gathering.Work` and its numbers: ("candidate", K), ("look",), ("half", K, split, side), ("draw", table).
+# A method of `gathering.Work` and its numbers: ("candidate", K), ("look",), ("half", K, split, side), ("draw", table,
+# K).
 Task = tuple
 
 
@@ -90,15 +91,14 @@ class Agenda:
             return
         asked = _asked(self.evidence, self.plan.n_splits)
         yield from (("half", K, 0, side) for K in sorted(asked, reverse=True) for side in (0, 1))
-        if self._compared and self._close():
-            yield from (("draw", number) for number in draws_needed(self.gains))
+        if self._compared and (K := leading(self.evidence)) is not None and self._close(K):
+            yield from (("draw", number, K) for number in draws_needed(self.gains))
         if self.done == len(self.begun) and (K := _leading(self.evidence)) is not None:
             yield from (("half", K, i, side) for i in range(1, self.plan.n_splits) for side in (0, 1))
 
-    def _close(self) -> bool:
+    def _close(self, K: int) -> bool:
         """Whether tables of one group can change the verdict."""
-        best = max((self.evidence.gain(K) for K in self.evidence.usable), default=-np.inf)
-        return self.evidence.data.judge.wide or abs(best) <= LIMITS.close
+        return self.evidence.data.judge.wide or abs(self.evidence.gain(K)) <= LIMITS.close
 
 
 def _waves(plan: Plan, evidence: Evidence, n: int) -> Iterator[list[int]]:

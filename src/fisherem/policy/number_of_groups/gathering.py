@@ -48,14 +48,14 @@ class Work:
         """Labels of all rows by a fit with K groups to one side of a split."""
         return half_labels(self.data, self.store, self.estimator, K, self.halves[i][side], self.seed + i)
 
-    def draw(self, number: int) -> float:
-        """What two groups gain in a table of one group."""
+    def draw(self, number: int, K: int) -> float:
+        """What K groups gain in a table of one group."""
 
         def compute() -> dict:
             assert self._compared is not None  # the agenda has asked
-            return {"gain": self._compared.gain(number, self.seed)}
+            return {"gain": self._compared.gain(number, K, self.seed)}
 
-        return kept(self.store, f"draw {number} {self.seed}", compute)["gain"]
+        return kept(self.store, f"draw {number} {K} {self.seed}", compute)["gain"]
 
     def look(self) -> dict[str, Any]:
         """What can be said of the columns without a fit, as attributes of the evidence."""
@@ -112,8 +112,9 @@ class _Collector:
         for name, value in found.items():
             setattr(self._evidence, name, value)
 
-    def draw(self, gain: float, number: int) -> None:
+    def draw(self, gain: float, number: int, K: int) -> None:
         self._agenda.gains[number] = gain
+        self._evidence.compared = K
         self._evidence.one_group = p_value(self._agenda.gains)
 
     def half(self, labels: np.ndarray, K: int, i: int, side: int) -> None:

@@ -74,15 +74,15 @@ class Compared:
         """One group with the margins and correlations of the rows."""
         return _OneGroup.of(self.values)
 
-    def gain(self, draw: int, seed: int) -> float:
-        """What two groups gain in a table of one group, by its number from 1 on; in the rows themselves for 0.
+    def gain(self, draw: int, n_clusters: int, seed: int) -> float:
+        """What so many groups gain in a table of one group, by its number from 1 on; in the rows themselves for 0.
 
-        The rows and the tables go through the same short search for two groups.
+        The rows and the tables go through the same short search for groups.
         """
         if draw == 0:
-            return quick_gain(self.values, seed)
+            return quick_gain(self.values, n_clusters, seed)
         rng = np.random.RandomState(np.random.MT19937(np.random.SeedSequence([seed, draw])))
-        return quick_gain(self.model.draw(rng), int(rng.randint(np.iinfo(np.int32).max)))
+        return quick_gain(self.model.draw(rng), n_clusters, int(rng.randint(np.iinfo(np.int32).max)))
 
 
 def draws_needed(gains: dict[int, float]) -> range:
@@ -92,7 +92,7 @@ def draws_needed(gains: dict[int, float]) -> range:
 
 
 def p_value(gains: dict[int, float]) -> float:
-    """The share of one-group tables in which two groups gain as much as in the rows; nan where tables are missing."""
+    """The share of one-group tables in which groups gain as much as in the rows; nan where tables are missing."""
     done, larger = _counted(gains)
     return (1 + larger) / (1 + done) if len(draws_needed(gains)) == done + 1 and 0 in gains else float("nan")
 
@@ -140,8 +140,8 @@ class _OneGroup:
         return out
 
 
-def quick_gain(values: np.ndarray, seed: int) -> float:
-    """The largest gain of two groups that a short search finds: k-means in a few metrics, and the judge's groups."""
+def quick_gain(values: np.ndarray, n_clusters: int, seed: int) -> float:
+    """The largest gain that a short search finds: k-means in a few metrics, and the judge's groups."""
     rng, ones, data = np.random.RandomState(seed), np.ones(len(values)), Data.of(values, None)
     plain = standardised(values, ones)
     scores = plain if values.shape[1] > len(values) else standardised(Scores.of(values).transform(values), ones)
@@ -149,7 +149,7 @@ def quick_gain(values: np.ndarray, seed: int) -> float:
     seen: list[np.ndarray] = []
     axes, p = principal(scores), scores.shape[1]
     for start in (plain, scores, *(in_shrunk_metric(*axes, p, share) for share in _SHRINKAGES)):
-        labels = best_kmeans(start, 2, _RUNS, int(rng.randint(np.iinfo(np.int32).max))).labels
+        labels = best_kmeans(start, n_clusters, _RUNS, int(rng.randint(np.iinfo(np.int32).max))).labels
         for _ in range(_ROUNDS):
             if any(adjusted_rand(labels, other) > _SAME for other in seen):
                 break
@@ -159,7 +159,7 @@ def quick_gain(values: np.ndarray, seed: int) -> float:
             if gain.mixture is None:
                 break
             labels = gain.mixture.log_joint(scores[:, gain.support]).argmax(axis=1)
-            if len(np.unique(labels)) < 2:
+            if len(np.unique(labels)) < n_clusters:
                 break
     return float(best)
 

@@ -30,6 +30,7 @@ __all__ = [
     "Verdict",
     "apart",
     "decide",
+    "leading",
     "much_more",
     "nearly_apart",
     "reproducible",
@@ -98,8 +99,21 @@ class NumberDecision:
 
 def decide(evidence: Evidence) -> NumberDecision:
     """Weigh the evidence."""
-    gaining = [K for K in evidence.usable if evidence.gain(K) > 0]
+    gaining = [K for K in evidence.usable if evidence.gain(K) > 0] or _nearly_gaining(evidence)
     return _which(evidence, gaining) if gaining else _one_group(evidence)
+
+
+def leading(evidence: Evidence) -> int | None:
+    """The number of groups that gains most, whether or not it gains more than one group."""
+    return max(evidence.usable, key=evidence.gain, default=None)
+
+
+def _nearly_gaining(evidence: Evidence) -> list[int]:
+    """The leading number, where its gain is close to 0 but tables of one group gain less, and its groups are found."""
+    K = leading(evidence)
+    if K is None or not evidence.gain(K) > -LIMITS.close or not evidence.one_group <= LIMITS.significant:
+        return []
+    return [K] if apart(evidence, K) and reproducible(evidence, K) else []
 
 
 def apart(evidence: Evidence, K: int) -> bool:
@@ -126,11 +140,10 @@ def reproducible(evidence: Evidence, K: int) -> bool:
 
 
 def _one_group(evidence: Evidence) -> NumberDecision:
-    best = max(evidence.usable, key=evidence.gain, default=None)
+    best = leading(evidence)
     others = () if best is None else (best,)
     doubts = tuple(name for name, found in _doubts_about_one(evidence, best) if found)
-    refused = "spread" in doubts or (apart(evidence, best or 1) and evidence.one_group <= LIMITS.significant)
-    if best is not None and refused and "halves" in doubts:  # one group does not fit, and these are found again
+    if best is not None and {"spread", "halves"} <= set(doubts):  # one group does not fit, and these are found again
         return NumberDecision(best, NOT_DECIDED, (1,), (), doubts)
     if doubts:
         return NumberDecision(1, NOT_DECIDED, others, (), doubts)
@@ -207,16 +220,18 @@ def _doubts_about(evidence: Evidence, best: int, gaining: list[int]):
     """What keeps the number from being clear."""
     agreement, separate, back = evidence.agreement(best), apart(evidence, best), reproducible(evidence, best)
     less = evidence.gain(best) - max(LIMITS.close, LIMITS.less * evidence.gain(best))
-    larger = [K for K in gaining if best < K]
-    yield "neither", not back and not (separate and agreement >= LIMITS.hopeless)
+    larger, beyond = [K for K in gaining if best < K], evidence.candidates.get(best + 1)
+    found_again = (back and nearly_apart(evidence, best)) or (separate and agreement >= LIMITS.hopeless)
+    yield "neither", not found_again
     yield "touch", not _valley(evidence, best) <= LIMITS.clearly_apart
     yield "halves", not (back and agreement >= LIMITS.clearly_reproducible)
     yield "chance", evidence.one_group > LIMITS.significant
     yield "small", evidence.gain(best) <= LIMITS.close
-    yield "more", any(evidence.gain(K) > evidence.gain(best) for K in gaining)
+    yield "more", any(evidence.gain(K) > (LIMITS.much_more if best < K else 1) * evidence.gain(best) for K in gaining)
     yield "larger", any(nearly_apart(evidence, K) and reproducible(evidence, K) for K in larger)
     yield "near", any(nearly_apart(evidence, K) and evidence.gain(K) > less for K in larger)
-    yield "column", evidence.column > evidence.gain(best) + LIMITS.close
+    yield "column", evidence.column > evidence.gain(best)
     yield "inside", evidence.inside.get(best, 0.0) > LIMITS.column
     yield "components", evidence.on_components
-    yield "end", best == max(evidence.usable)
+    yield "tiny", evidence.smallest(best) < THRESHOLDS.small_rows
+    yield "end", beyond is None or bool(beyond.reason)

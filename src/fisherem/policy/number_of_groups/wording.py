@@ -37,6 +37,7 @@ AGAINST = {
     "larger": "A larger number of groups is found again, too.",
     "inside": "One of the groups may consist of several.",
     "near": "A larger number of groups gains as much.",
+    "tiny": "One of the groups has few rows.",
     "end": "No larger number of groups could be fitted.",
 }
 NEXT = (
@@ -109,7 +110,7 @@ def _reasons(evidence: Evidence, decision: NumberDecision):
     for k in shown[:4]:
         yield _about(evidence, k)
     if np.isfinite(evidence.one_group):
-        yield _about_p_value(evidence.one_group)
+        yield _about_p_value(evidence.one_group, _groups(evidence.compared).capitalize())
     for name in decision.against:
         if AGAINST[name]:
             yield AGAINST[name]
@@ -138,12 +139,12 @@ def _about(evidence: Evidence, K: int) -> str:
     return f"{_groups(K).capitalize()}: {'; '.join(parts) or 'nothing could be measured'}."
 
 
-def _about_p_value(p_value: float) -> str:
+def _about_p_value(p_value: float, groups: str) -> str:
     if p_value <= 1 / (1 + DRAWS):
         floor = f"p = {p_value:.2f}, the smallest that {DRAWS} draws can give"
-        return f"Two groups gain more than in all {DRAWS} tables of one group that were drawn ({floor})."
+        return f"{groups} gain more than in all {DRAWS} tables of one group that were drawn ({floor})."
     return (
-        f"Two groups gain as much in tables of one group with the same correlations (p = {p_value:.2f}): that is no "
+        f"{groups} gain as much in tables of one group with the same correlations (p = {p_value:.2f}): that is no "
         "evidence against one group."
     )
 
