@@ -11,6 +11,8 @@ from fisherem.policy.number_of_groups.rules import all_rules
 from fisherem.reports.page.table_content import build
 from fisherem.reports.words.how_many import joins_of, verdict_of
 
+from .browsing import needs_browser, visit
+
 
 @pytest.fixture(scope="module")
 def judged(wines):
@@ -31,6 +33,17 @@ def test_the_page_says_the_verdict(judged, wines, tmp_path):
     assert quoted in docs
     for rule in all_rules().values():
         assert rule.label in page
+
+
+@needs_browser
+def test_the_groups_of_the_consensus_matrix_have_their_colours(browser, judged, wines, tmp_path):
+    visit(browser, report(judged, wines[0], tmp_path / "report.html"))
+    script = (
+        "return [...document.querySelectorAll('[data-picture=consensus] .strip')].map(e => getComputedStyle(e).fill)"
+    )
+    colours = browser.execute_script(script)
+    assert len(set(colours)) == judged.verdict_.n_clusters
+    assert "rgb(0, 0, 0)" not in colours
 
 
 def test_rules_are_rows_with_what_they_pick(judged):

@@ -9,8 +9,8 @@
    gain alone takes too many: more groups follow any curved shape a little better, but are not apart. Reproducible
    groups that are nearly apart are taken if they gain much more.
 
-The verdict is *clear* if nothing speaks against it, *not decided* if the groups are neither apart nor reproducible or
-tables of one group gain as much, and *leaning* otherwise.
+The verdict is *clear* if nothing speaks against it, *not decided* if the groups are neither apart nor reproducible, if
+they touch or if tables of one group gain as much, and *leaning* otherwise.
 """
 
 from __future__ import annotations
