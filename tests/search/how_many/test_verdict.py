@@ -78,6 +78,8 @@ def test_how_far_apart_groups_are():
 def test_how_reproducible_groups_are():
     for agreement, expected in ((0.76, (3, CLEAR)), (0.74, (3, LEANING)), (0.61, (3, LEANING)), (0.59, (2, LEANING))):
         assert verdict(**THREE | {"k3": (61, 0.3, agreement, 0.8)}) == expected
+    for strength, confidence in ((0.76, CLEAR), (0.74, LEANING)):
+        assert verdict(**THREE | {"k3": (80, 0.3, 0.85, strength)}) == (3, confidence)
     assert verdict(**THREE | {"k3": (61, 0.3, 0.85, 0.51)})[0] == 3
     assert verdict(**THREE | {"k3": (61, 0.3, 0.85, 0.49)})[0] == 2
 
@@ -163,10 +165,10 @@ def test_no_gain_is_one_group():
     assert verdict(k2=(-40, 0.9, 0.8), k3=(-80, 0.9)) == (1, NOT_DECIDED)  # halves agree all the same
 
 
-@holds("column")
+@holds("column", "hint")
 def test_groups_that_a_single_column_shows():
     found = evidence(k2=(-40, 0.9, 0.2))
-    for gain, confidence in ((-1, CLEAR), (7, LEANING), (9, NOT_DECIDED)):
+    for gain, confidence in ((-5.1 - np.log(3), CLEAR), (-4.9 - np.log(3), LEANING), (7, LEANING), (9, NOT_DECIDED)):
         found.column = gain
         assert (decide(found).n_clusters, decide(found).confidence) == (1, confidence)
     found = evidence(**THREE)
@@ -252,7 +254,7 @@ def test_the_larger_of_numbers_that_gain_the_same():
 
 def test_groups_inside_a_group_keep_a_number_from_being_clear():
     found = evidence(**THREE)
-    for gain, confidence in ((7.0, CLEAR), (9.0, LEANING)):
+    for gain, confidence in ((-0.1, CLEAR), (0.1, LEANING)):
         found.inside[3] = gain
         assert decide(found).confidence == confidence
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from ..thresholds import THRESHOLDS
@@ -165,7 +166,7 @@ def _signs_against_one(evidence: Evidence, best: int | None):
     yield "close", best is not None and evidence.gain(best) >= -LIMITS.close
     yield "unlikely", evidence.one_group <= LIMITS.significant
     yield "components", evidence.on_components
-    yield "hint", evidence.column > 0
+    yield "hint", evidence.column + np.log(p) > LIMITS.hint  # the price of having looked at p columns is left out
     yield "flat", evidence.flatness > LIMITS.flat
     yield "again", best is not None and evidence.agreement(best) >= LIMITS.hopeless
     yield "few", n < LIMITS.rows or n < LIMITS.rows_per_column * p
@@ -224,14 +225,14 @@ def _doubts_about(evidence: Evidence, best: int, gaining: list[int]):
     found_again = (back and nearly_apart(evidence, best)) or (separate and agreement >= LIMITS.hopeless)
     yield "neither", not found_again
     yield "touch", not _valley(evidence, best) <= LIMITS.clearly_apart
-    yield "halves", not (back and agreement >= LIMITS.clearly_reproducible)
+    yield "halves", not (back and min(agreement, evidence.strength(best)) >= LIMITS.clearly_reproducible)
     yield "chance", evidence.one_group > LIMITS.significant
     yield "small", evidence.gain(best) <= LIMITS.close
     yield "more", any(evidence.gain(K) > (LIMITS.much_more if best < K else 1) * evidence.gain(best) for K in gaining)
     yield "larger", any(nearly_apart(evidence, K) and reproducible(evidence, K) for K in larger)
     yield "near", any(nearly_apart(evidence, K) and evidence.gain(K) > less for K in larger)
     yield "column", evidence.column > evidence.gain(best)
-    yield "inside", evidence.inside.get(best, 0.0) > LIMITS.column
+    yield "inside", evidence.inside.get(best, 0.0) > 0
     yield "components", evidence.on_components
     yield "tiny", evidence.smallest(best) < THRESHOLDS.small_rows
     yield "end", beyond is None or bool(beyond.reason)
