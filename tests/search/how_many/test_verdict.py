@@ -315,7 +315,7 @@ def test_every_rule_has_values_and_a_pick():
     found = evidence(**THREE)
     table = rule_table(found).set_index("rule")
     assert list(table.index) == list(all_rules()) == [*RULES, *CRITERIA]
-    assert table["votes"].tolist() == [True] * 4 + [False] * (1 + len(CRITERIA))
+    assert table["votes"].tolist() == [True] * 5 + [False] * len(CRITERIA)
     assert table["picks"].to_dict() | {"one_group": None} == {
         "score_gain": 3, "valley": 3, "agreement": 2, "one_group": None, "strength": 3, **dict.fromkeys(CRITERIA, 4)
     }  # fmt: skip

@@ -76,11 +76,11 @@ _RULES = (
          "inside them; picks the largest K whose groups are all apart", _of_fits("valley"), _apart, votes=True),
     Rule("agreement", "agreement of halves", "adjusted Rand index of fits to two halves of the rows",
          lambda evidence: {K: halves.agreement for K, halves in sorted(evidence.halves.items())}, largest, votes=True),
-    Rule("one_group", "p-value of one group", "the share of tables of one group in which groups gain as much",
-         _one_group, lambda values: (1 if values[1] > LIMITS.significant else None) if values else None, votes=True),
     Rule("strength", "prediction strength", "the largest K at which every group holds together on the other half",
          lambda evidence: {K: halves.strength for K, halves in sorted(evidence.halves.items())},
-         lambda values: largest_above(values, LIMITS.strong)),
+         lambda values: largest_above(values, LIMITS.strong), votes=True),
+    Rule("one_group", "p-value of one group", "the share of tables of one group in which groups gain as much",
+         _one_group, lambda values: (1 if values[1] > LIMITS.significant else None) if values else None, votes=True),
 )  # fmt: skip
 RULES: Register[Rule] = Register("rule", {rule.name: rule for rule in _RULES})
 
