@@ -280,6 +280,9 @@ def test_groups_that_touch_are_not_decided_however_often_they_are_found():
 def test_tables_of_one_group_are_compared_with_the_number_that_gains_most():
     agenda = Agenda(PLAN, evidence(k2=(-8, 0.2, 0.9), k3=(-3, 0.2, 0.9)))
     assert {task[2] for task in agenda.due() if task[0] == "draw"} == {3}
+    wide = evidence(k2=(500, 0.1, 0.9), k3=(700, 0.1, 0.8))  # where the gain grows with every group, two are compared
+    wide.data = Data.of(np.random.default_rng(0).normal(size=(20, 90)), None)
+    assert {task[2] for task in Agenda(PLAN, wide).due() if task[0] == "draw"} == {2}
 
 
 def test_columns_that_cannot_be_judged_decide_nothing():

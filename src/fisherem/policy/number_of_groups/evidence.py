@@ -23,7 +23,7 @@ class Evidence:
     column, joint_tails, flatness : what one group does not explain (`one_group`): the gain of groups that a single
         column shows, rows that are far out in several columns at once, and a column without tails.
     inside : by K, the gain of groups that a column or principal axis shows inside one of the K groups.
-    one_group : the p-value of one group against `compared` groups, those that gain most; nan where it was not computed.
+    one_group : the p-value of one group against `compared` groups; nan where it was not computed.
     """
 
     data: Data
