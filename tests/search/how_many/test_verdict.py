@@ -142,6 +142,10 @@ def test_tables_of_one_group_that_gain_as_much_are_a_doubt():
     assert decide(found).confidence == CLEAR
     found.one_group = 0.1
     assert (decide(found).confidence, decide(found).runners_up[0]) == (NOT_DECIDED, 1)
+    lost = evidence(k2=(30, 0.2, 0.1), k3=(-5, 0.9))  # nor are they found again: one group is shown
+    assert (decide(lost).n_clusters, decide(lost).confidence) == (2, NOT_DECIDED)
+    lost.one_group = 0.1
+    assert (decide(lost).n_clusters, decide(lost).confidence, decide(lost).runners_up) == (1, NOT_DECIDED, (2,))
     none = evidence(k2=(-30, 0.9, 0.1))
     none.one_group = 0.1
     assert decide(none).confidence == CLEAR

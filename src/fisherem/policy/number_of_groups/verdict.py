@@ -183,7 +183,7 @@ def _which(evidence: Evidence, gaining: list[int]) -> NumberDecision:
         (K for K in gaining if best != K), key=lambda K: (K not in separate, K not in back, -evidence.gain(K))
     )
     against = tuple(name for name, found in _doubts_about(evidence, best, gaining) if found)
-    if "neither" in against and best not in separate:  # nothing but the gain speaks for these groups
+    if "neither" in against and (best not in separate or "chance" in against):  # nothing but the gain speaks for them
         return NumberDecision(1, NOT_DECIDED, (best, *others)[:_MOST_NAMED], tuple(gaining), against)
     if "neither" in against or "chance" in against:
         likely = () if evidence.gain(best) > LIMITS.close and "chance" not in against else (1,)
