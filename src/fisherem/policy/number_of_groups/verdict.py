@@ -144,7 +144,8 @@ def _one_group(evidence: Evidence) -> NumberDecision:
     best = leading(evidence)
     others = () if best is None else (best,)
     doubts = tuple(name for name, found in _doubts_about_one(evidence, best) if found)
-    if best is not None and {"spread", "halves"} <= set(doubts):  # one group does not fit, and these are found again
+    # groups that are found again, and are apart or where one group does not fit, are shown
+    if best is not None and "halves" in doubts and ("spread" in doubts or apart(evidence, best)):
         return NumberDecision(best, NOT_DECIDED, (1,), (), doubts)
     if doubts:
         return NumberDecision(1, NOT_DECIDED, others, (), doubts)
