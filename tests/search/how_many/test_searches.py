@@ -33,6 +33,13 @@ def test_wine_has_three_cultivars_and_few_variables(wine, wine_search):
     np.testing.assert_array_equal(wine_search.predict(wine[0]), wine_search.labels_)
 
 
+def test_wine_takes_few_fits(wine_search):
+    evidence = wine_search.evidence_
+    assert len(evidence.candidates) == 4
+    assert {K: len(halves.splits) for K, halves in evidence.halves.items()} == {3: 2}  # no others could be chosen
+    assert np.isnan(evidence.one_group)  # nor were tables of one group needed
+
+
 def test_a_number_that_is_found_and_one_that_is_given_have_the_same_groups(wine, wine_search):
     given = SparseFisherEM(3, random_state=0).fit(wine[0])
     np.testing.assert_array_equal(wine_search.labels_, given.labels_)
