@@ -93,8 +93,8 @@ class Agenda:
         yield from (("half", K, 0, side) for K in sorted(asked, reverse=True) for side in (0, 1))
         best = leading(self.evidence)
         if self._compared and best is not None and self._close(best):
-            K = 2 if self.evidence.data.judge.wide else best  # in wide tables the gain grows with every group
-            yield from (("draw", number, K) for number in draws_needed(self.gains))
+            compared = 2 if self.evidence.data.judge.wide else best  # in wide tables the gain grows with every group
+            yield from (("draw", number, compared) for number in draws_needed(self.gains))
         if self.done == len(self.begun) and (K := _leading(self.evidence)) is not None:
             yield from (("half", K, i, side) for i in range(1, self.plan.n_splits) for side in (0, 1))
 
