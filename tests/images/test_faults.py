@@ -139,6 +139,20 @@ def test_a_scene_full_of_stripes_is_said_and_kept(whole):
     assert report.remarks[0] in str(report)
 
 
+def test_stripes_in_every_column_are_said(whole):
+    rng = np.random.default_rng(3)
+    for offsets in (rng.normal(size=(1, 40, 1)), rng.normal(size=(1, 40, 48))):
+        found = segment(Cube(values(whole) + 0.03 * offsets), 3)
+        assert "most columns differ from their neighbours in many bands: the scene is striped" in str(found.cleaning)
+        assert clean(Cube(values(whole) + 0.03 * offsets), keep="columns").report.remarks == ()
+
+
+def test_slopes_and_waves_of_light_are_no_stripes():
+    light = 0.3 + np.sin(np.arange(40) / 4)[:, None] * 0.1 + np.arange(40)[:, None] / 100
+    array = light + 0.001 * np.random.default_rng(0).normal(size=(30, 40, 20))
+    assert clean(Cube(array)).report.remarks == ()
+
+
 def test_the_next_scene_is_looked_at_as_well(whole):
     found = segment(whole.cube, 3)
     array = values(whole)

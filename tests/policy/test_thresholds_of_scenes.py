@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fisherem.datasets import mars_like
-from fisherem.images import Cube, clean, normalising, segment, separating, spatial_strength
+from fisherem.images import Cube, clean, layout, normalising, segment, separating, spatial_strength
 from fisherem.images.clean import _keeps_gaps
 from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
@@ -18,17 +18,11 @@ from fisherem.images.scene_model import _check_unit
 from .holding import holds
 
 
-def refused(monkeypatch, tmp_path, *, interleave=1.0, swapped=1.0, n_bands=20, side=10):
-    """Whether a file is refused if another interleave or byte order is as much smoother."""
-    from fisherem.images import layout
-
+def refused(monkeypatch, tmp_path, *, swapped, n_bands=20, side=10):
+    """Whether a file is refused if another byte order is as much smoother."""
     path, sizes = tmp_path / "x.img", {"lines": side, "samples": 10, "bands": n_bands}
     path.write_bytes(bytes(2 * side * 10 * n_bands))
-
-    def sampled(stored, sizes, name, dtype, cells):
-        return interleave if name != "bsq" else swapped if not dtype.isnative else 1.0
-
-    monkeypatch.setattr(layout, "_sampled", sampled)
+    monkeypatch.setattr(layout, "_sampled", lambda stored, sizes, name, dtype, cells: 1 if dtype.isnative else swapped)
     monkeypatch.setattr(layout, "roughness", float)
     monkeypatch.setattr(layout, "_other_kind", lambda values, dtype: "")
     try:
@@ -82,16 +76,45 @@ def test_another_byte_order_must_be_a_fifth_smoother(monkeypatch, tmp_path):
     assert not refused(monkeypatch, tmp_path, swapped=0.81)
 
 
+def other(monkeypatch, said, *, samples=1.0, bands=1.0, image=1.0, line=1.0, side=20):
+    """The interleave that is taken for the right one if values these distances apart differ so much."""
+    sizes = {"lines": side, "samples": 22, "bands": 24}
+    distances = np.array([0, samples, bands, image, line])[:, None]
+    monkeypatch.setattr(layout, "_ranks", lambda values: np.tile(distances, values.shape[1]))
+    monkeypatch.setattr(layout, "_seams", lambda *_: False)
+    return layout._other_interleave(np.zeros(side * 22 * 24), sizes, said)
+
+
 @holds("interleave_rougher")
-def test_another_interleave_must_be_much_smoother(monkeypatch, tmp_path):
-    assert refused(monkeypatch, tmp_path, interleave=0.59)
-    assert not refused(monkeypatch, tmp_path, interleave=0.61)
+def test_bil_and_bip_are_given_up_for_half_the_difference(monkeypatch):
+    for said in ("bil", "bip"):
+        assert other(monkeypatch, said, image=0.49) == "bsq"
+        assert not other(monkeypatch, said, image=0.51)
+    assert other(monkeypatch, "bip", samples=0.49) == "bil"
+    assert not other(monkeypatch, "bip", samples=0.51)
+    assert not other(monkeypatch, "bil", samples=0.2, image=0.45)  # the bands of bil differ less than those of bsq
 
 
-@holds("interleave_bands")
-def test_interleaves_of_few_bands_are_not_judged(monkeypatch, tmp_path):
-    assert refused(monkeypatch, tmp_path, interleave=0.1, n_bands=16)
-    assert not refused(monkeypatch, tmp_path, interleave=0.1, n_bands=15)
+@holds("bsq_rougher")
+def test_bsq_is_given_up_for_four_fifths_of_the_difference(monkeypatch):
+    assert other(monkeypatch, "bsq", line=0.79) == "bil"
+    assert not other(monkeypatch, "bsq", line=0.81)
+
+
+@holds("interleave_side")
+def test_interleaves_of_small_cubes_are_not_judged(monkeypatch):
+    assert other(monkeypatch, "bsq", line=0.1, side=20) == "bil"
+    assert not other(monkeypatch, "bsq", line=0.1, side=19)
+
+
+@holds("interleave_seam")
+def test_spectra_end_where_steps_are_three_times_the_mean(monkeypatch):
+    monkeypatch.setattr(layout, "_ranks", lambda values: values)
+    for step, ends in ((3.3, False), (3.4, True)):  # 2.96 and 3.04 times the mean
+        up = np.ones(20 * 21)
+        up[19::20] = step
+        line = np.cumsum(np.append(0, np.where(np.arange(len(up)) % 2, up, -up)))[:-1]
+        assert layout._seams(np.tile(line, 4), 21, 20) == ends
 
 
 @holds("layout_cells")
@@ -172,6 +195,16 @@ def test_columns_striped_in_nearly_half_of_the_bands_are_striped():
 def test_columns_of_few_rows_are_not_judged():
     assert faults_of(pixels_with([20], rows=9, times=50)).columns == ()
     assert faults_of(pixels_with([20], rows=10, times=50)).columns == (20,)
+
+
+@holds("stripe_bend")
+def test_a_scene_is_striped_where_columns_lie_as_far_off_as_pixels_do():
+    array = 1000 + np.random.default_rng(0).normal(size=(60, 40, 12))
+    waves = array[:, 4:] - 4 * array[:, 3:-1] + 6 * array[:, 2:-2] - 4 * array[:, 1:-3] + array[:, :-4]
+    noise = np.median(np.abs(waves - np.median(waves, axis=0)))
+    for times, striped in ((0.9, False), (1.1, True)):
+        offsets = times * noise / 16 * np.where(np.arange(40) % 2, 1, -1)
+        assert bool(faults_of(Cube(array + offsets[:, None])).remarks) == striped
 
 
 @holds("stripe_most")

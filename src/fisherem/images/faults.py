@@ -10,6 +10,8 @@ v[r, c, b] in stored units and the medians over rows r or over pixels,
     offset[c, b] = the smaller of the two sides if they have the same sign, else 0; in the first and last column, which
                    have one side, the smallest of its lags if these have the same sign
     stuck[c]     = share of r, b with v[r + 1, c, b] = v[r, c, b]
+    w[r, c, b]   = fourth difference of v along c, which is small where light changes gradually
+    uneven[b]    = median_c |median_r w[r, c, b]| / median_c median_r |w[r, c, b] - median_r w[r, c, b]|
 
 A border between materials hardly changes these medians: most pixels have a neighbour of the same material.
 """
@@ -99,11 +101,12 @@ def find_faults(cube: Cube, use: np.ndarray, chosen: np.ndarray, keep: frozenset
     if "columns" not in keep and cube.shape[1] > 2 * max(_LAGS) and cube.shape[0] >= THRESHOLDS.stripe_rows:
         good = chosen.copy()
         good[list(bands)] = False
-        striped, repeated = _columns(cube, use, np.flatnonzero(good))
-        if striped.mean() > THRESHOLDS.stripe_most:
+        striped, repeated, uneven = _columns(cube, use, np.flatnonzero(good))
+        if uneven or striped.mean() > THRESHOLDS.stripe_most:
+            many = "most" if uneven else f"{int(striped.sum())} of {cube.shape[1]}"
             remarks.append(
-                f"{int(striped.sum())} of {cube.shape[1]} columns differ from their neighbours in many bands: the "
-                "scene is striped, and too much of it to leave the columns out; destripe it first"
+                f"{many} columns differ from their neighbours in many bands: the scene is striped, and too much of it "
+                "to leave the columns out; destripe it first"
             )
             striped[:] = False
         columns = tuple(int(c) for c in np.flatnonzero(striped | repeated))
@@ -170,8 +173,9 @@ def _pairs(cube: Cube, use: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray
 # -- columns -----------------------------------------------------------------------------------------------------------
 
 
-def _columns(cube: Cube, use: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(columns at another level than their neighbours in many bands, columns that repeat their values), as bool."""
+def _columns(cube: Cube, use: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(columns at another level than their neighbours in many bands, columns that repeat their values, both as bool;
+    whether most columns lie at levels of their own)."""
     rows, columns, _ = cube.shape
     bands = numbers[np.unique(np.linspace(0, len(numbers) - 1, min(_BANDS, len(numbers))).astype(int))]
     n_lines = int(np.clip(_VALUES // (columns * len(bands)), 16, min(_LINES, rows)))
@@ -190,7 +194,10 @@ def _columns(cube: Cube, use: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarr
     seen = np.isfinite(values[following]) & np.isfinite(values[following + 1])
     stuck = same.sum(axis=(0, 2)) / np.maximum(seen.sum(axis=(0, 2)), 1)
     usual = median_filter(stuck, _NEAR, mode="nearest")  # dark water repeats values in many columns
-    return shares >= THRESHOLDS.stripe_bands * len(bands), stuck > usual + THRESHOLDS.stuck_share
+    striped = shares >= THRESHOLDS.stripe_bands * len(bands)
+    values[:, striped] = np.nan
+    uneven = [_unevenness(values[:, :, b]) for b in range(len(bands))]
+    return striped, stuck > usual + THRESHOLDS.stuck_share, bool(np.median(uneven) > THRESHOLDS.stripe_bend)
 
 
 def _striped(values: np.ndarray) -> np.ndarray:
@@ -213,6 +220,17 @@ def _striped(values: np.ndarray) -> np.ndarray:
     if not usual > 0:  # values of few levels
         return np.zeros(columns, bool)
     return np.asarray(np.nan_to_num(offset) > THRESHOLDS.stripe_noise * usual)
+
+
+def _unevenness(values: np.ndarray) -> float:
+    """How far columns of one band (rows x columns) lie off those beside them, in units of what single pixels do."""
+    waves = np.diff(values, 4, axis=1)
+    usual = _median(waves, 0)
+    seen = np.isfinite(usual)
+    if not seen.any():
+        return 0.0
+    noise = np.median(_median(np.abs(waves - usual)[:, seen], 0))
+    return float(np.median(np.abs(usual[seen])) / noise) if noise > 0 else 0.0
 
 
 def _one_sided(differences: np.ndarray) -> float:

@@ -21,6 +21,8 @@ _DATUMS: dict[str, tuple[int, int | None, range, int]] = {
     "WGS-72": (32200, 32300, range(1, 61), 4322),
     "NORTH-AMERICA-1983": (26900, None, range(1, 24), 4269), "NAD83": (26900, None, range(1, 24), 4269),
     "NORTH-AMERICA-1927": (26700, None, range(1, 23), 4267), "NAD27": (26700, None, range(1, 23), 4267),
+    "ETRS89": (25800, None, range(28, 39), 4258), "ETRS-89": (25800, None, range(28, 39), 4258),
+    "ETRS-1989": (25800, None, range(28, 39), 4258), "EUROPEAN-1950": (23000, None, range(28, 39), 4230),
 }  # fmt: skip
 # Metres in ENVI's units of length.
 _METRES = {

@@ -5,8 +5,15 @@ of its values v among themselves,
 
     roughness = mean |rank v[r, c, b] - rank v[r, c + 1, b]| + the same along rows + the same along bands
 
-is 1 for values in random order and far less for an image. A wrong byte order or interleave puts neighbours apart, so
-that another reading of the same bytes is smoother.
+is 1 for values in random order and far less for an image. A wrong byte order or data type makes neighbours unlike, so
+that another reading of the same bytes is smoother. Interleaves are told apart by the values v[i] in the order of the
+file, whatever the header says of them, with R lines, C samples, P bands and means over positions i:
+
+    D(l) = mean |rank v[i + l] - rank v[i]|        seam(l) = mean |rank v[i] - rank v[i - 1]| where l divides i / D(1)
+
+    bip    seam(P) is large, as one spectrum ends there and the next one begins; elsewhere it is about 1
+    bsq    R C values further lies the same pixel in the next band, C P values further another line in another band
+    bil    C P values further lies the next line in the same band; C values further the next band, P values anything
 """
 
 from __future__ import annotations
@@ -30,6 +37,8 @@ INTERLEAVES = {
 }
 # Cells that are looked at, each with three neighbours: the mean of as many ranks is good to 1%.
 _CELLS = 2000
+# Lines of samples x bands values, and values of each, in which seams are looked for.
+_LINES, _VALUES = 16, 2**16
 # Reflectances, radiances and counts are larger; the bits of integers read as floats are far smaller numbers.
 _SMALL = 1e-12
 
@@ -45,15 +54,16 @@ def check_layout(data_path: Path, offset: int, sizes: dict[str, int], interleave
     if better := _other_kind(as_said, dtype):
         raise ValueError(f"{wrong}: read as {dtype.name} they are {_shown(as_said)}, but {better}")
     own = roughness(as_said)
-    others = [
-        (roughness(_sampled(stored, sizes, name, kind, cells)), most * own, text)
-        for name, kind, text, most in _readings(interleave, dtype, sizes)
-    ]
-    value, most, text = min(others, default=(np.inf, 0.0, ""))
-    if value < most:
+    others = [(roughness(_sampled(stored, sizes, interleave, kind, cells)), text) for kind, text in _other_types(dtype)]
+    value, text = min(others, default=(np.inf, ""))
+    if value < THRESHOLDS.layout_rougher * own:
         raise ValueError(
             f"{wrong}: neighbouring pixels and bands would be much more alike with {text} "
             f"(mean difference in rank {value:.2f} instead of {own:.2f}); correct the header"
+        )
+    if other := _other_interleave(_values(stored, sizes, dtype), sizes, interleave):
+        raise ValueError(
+            f"{wrong}: pixels and bands are in the order of interleave = {other}, not {interleave}; correct the header"
         )
 
 
@@ -74,41 +84,79 @@ def other_sizes(n_bytes: int, offset: int, sizes: dict[str, int], dtype: np.dtyp
 
 def roughness(values: np.ndarray) -> float:
     """The formula of this module for values (m x 4) of cells and their neighbours along columns, rows and bands."""
-    order = np.sort(values, axis=None)
-    rank = (np.searchsorted(order, values, "left") + np.searchsorted(order, values, "right")) / (2 * order.size)
+    rank = _ranks(values)
     return float(np.abs(rank[:, 1:] - rank[:, :1]).mean(axis=0).sum())
+
+
+def _values(stored: np.ndarray, sizes, dtype: np.dtype) -> np.ndarray:
+    """All values in the order of the file."""
+    return stored[: dtype.itemsize * math.prod(sizes.values())].view(dtype)
+
+
+def _other_interleave(values: np.ndarray, sizes: dict[str, int], said: str) -> str:
+    """The interleave that the values (in the order of the file) have if it is another one than is said, else ""."""
+    R, C, P = (sizes[name] for name in ("lines", "samples", "bands"))
+    if min(R, C, P) < THRESHOLDS.interleave_side:
+        return ""
+    if _seams(values, C, P):
+        return "bip" if said != "bip" else ""
+    at = np.random.RandomState(0).randint(0, values.size - C * max(R, P), _CELLS)
+    rank = _ranks(_numbers(np.stack([values[at], *(values[at + lag] for lag in (C, P, R * C, C * P))])))
+    next_c, next_p, next_rc, next_cp = np.abs(rank[1:] - rank[0]).mean(axis=1)
+    least = THRESHOLDS.interleave_rougher
+    if said == "bsq":
+        return "bil" if next_cp < THRESHOLDS.bsq_rougher * next_rc else ""
+    if next_rc < least * next_cp and (said == "bip" or next_rc < 2 * next_c):
+        return "bsq"
+    return "bil" if said == "bip" and next_c < least * next_p else ""
+
+
+def _seams(values: np.ndarray, samples: int, bands: int) -> bool:
+    """Whether spectra end every so many bands."""
+    lines = values.reshape(-1, samples * bands)
+    chosen = np.unique(np.linspace(0, len(lines) - 1, min(_LINES, len(lines))).astype(int))
+    rank = _ranks(_numbers(lines[chosen, : max(_VALUES, 8 * max(samples, bands))]))
+    steps = np.abs(np.diff(rank, axis=1)).mean(axis=0)
+    at_bands, at_samples = (steps[side - 1 :: side].mean() for side in (bands, samples))
+    return bool(at_bands > max(THRESHOLDS.interleave_seam * steps.mean(), 2 * at_samples))
+
+
+def _numbers(values: np.ndarray) -> np.ndarray:
+    """Values as floats, NaN, which has no rank, as the largest."""
+    with np.errstate(invalid="ignore"):  # bits that are no numbers
+        values = values.astype(float)
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks in [0, 1] of values among themselves; equal values share one."""
+    order = np.sort(values, axis=None)
+    return (np.searchsorted(order, values, "left") + np.searchsorted(order, values, "right")) / (2 * order.size)
 
 
 def _sampled(stored: np.ndarray, sizes, interleave: str, dtype: np.dtype, cells: np.ndarray) -> np.ndarray:
     """Values (m x 4) of the cells (shares of the sides) and of their next neighbours; a side of 1 has none."""
     names, transpose = INTERLEAVES[interleave]
     shape = tuple(sizes[name] for name in names)
-    view = stored[: dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
-    view = view.transpose(transpose)
+    view = _values(stored, sizes, dtype).reshape(shape).transpose(transpose)
     last = np.maximum(np.array(view.shape) - 1, 1)
     r, c, b = (cells * last).astype(int).T
     next_r, next_c, next_b = (np.minimum(i + 1, side - 1) for i, side in zip((r, c, b), view.shape, strict=True))
     found = np.stack([view[r, c, b], view[r, next_c, b], view[next_r, c, b], view[r, c, next_b]], axis=1)
-    with np.errstate(invalid="ignore"):  # bits that are no numbers
-        values = found.astype(float)
-    return np.where(np.isnan(values), np.inf, values)
+    return _numbers(found)
 
 
-def _readings(interleave: str, dtype: np.dtype, sizes):
-    """(interleave, data type, what to call it, how rough it may be) of the other readings of as many bytes."""
-    rougher = THRESHOLDS.layout_rougher
-    for name in INTERLEAVES:
-        if name != interleave and sizes["bands"] >= THRESHOLDS.interleave_bands:
-            yield name, dtype, f"interleave = {name}", THRESHOLDS.interleave_rougher
+def _other_types(dtype: np.dtype):
+    """(data type, what to call it) of the other readings of as many bytes."""
     if dtype.itemsize > 1:
         swapped = dtype.newbyteorder("S")
         order = 1 if swapped.str.startswith(">") else 0
-        yield interleave, swapped, f"byte order = {order}", rougher
+        yield swapped, f"byte order = {order}"
     other = {"i": "u", "u": "i"}.get(dtype.kind)
     if other:
         code = next((c for c, kind in DATA_TYPES.items() if kind == f"{other}{dtype.itemsize}"), None)
         if code is not None:
-            yield interleave, np.dtype(f"{dtype.str[0]}{other}{dtype.itemsize}"), f"data type = {code}", rougher
+            yield np.dtype(f"{dtype.str[0]}{other}{dtype.itemsize}"), f"data type = {code}"
 
 
 def _other_kind(values: np.ndarray, dtype: np.dtype) -> str:
@@ -120,6 +168,10 @@ def _other_kind(values: np.ndarray, dtype: np.dtype) -> str:
     if dtype.kind == "f":
         if size >= _SMALL:
             return ""
+        swapped = held.astype(dtype).byteswap().astype(float)
+        if (np.isfinite(swapped) & (np.abs(swapped) > 1e-6) & (np.abs(swapped) < 1e9)).mean() > 0.99:
+            order = 0 if dtype.str.startswith(">") else 1
+            return f"with byte order = {order} about {np.median(np.abs(swapped)):.3g}; correct the header"
         code = {4: 3, 8: 14}[dtype.itemsize]
         return f"as integers (data type {code}) they are of ordinary size; correct the header"
     bits = held.astype(f"i{dtype.itemsize}").view(f"f{dtype.itemsize}")

@@ -65,12 +65,11 @@ def _bytes(colours) -> list[tuple[int, ...]]:
 
 
 def _envi_place(georeference: Georeference) -> dict:
-    """The map fields of the header: those of the ENVI file that was read, else those that GDAL writes for the place."""
-    if georeference.map_info is not None:
-        own = {"map info": list(georeference.map_info)}
-        if georeference.crs is not None and not georeference.crs.startswith("EPSG:"):
-            own["coordinate system string"] = [georeference.crs]
-        return _joined(own)
+    """The map fields of the header: those that GDAL writes for the place, or where the coordinate system is not known
+    those of the ENVI file that was read. GDAL would read those in feet, or turned about another pixel, elsewhere.
+    """
+    if georeference.crs is None and georeference.map_info is not None:
+        return _joined({"map info": list(georeference.map_info)})
     if georeference.transform is None:
         return {}
     envi = need_extra("spectral.io.envi", "writing ENVI files", "images")
