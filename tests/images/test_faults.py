@@ -60,6 +60,21 @@ def test_undeclared_fill_over_most_of_the_scene_and_in_single_bands(whole):
     assert report.used_pixels == 599
 
 
+@pytest.mark.parametrize(("fill", "kind"), [(-9999, "float32"), (65535, "uint16")])
+def test_undeclared_fill_in_some_bands_only_is_found(whole, fill, kind):
+    array = values(whole)
+    array = (10000 * array.clip(0)).astype(kind) if kind != "float32" else array
+    array[10:13, 20:24, 5:15] = fill
+    found = segment(Cube(array), 3)
+    assert found.cleaning.fill_pixels == 12
+    assert f"{fill:g}, in 120 values far outside those of the same band, was taken as the fill value" in str(
+        found.cleaning
+    )
+    assert index(whole, found) >= 0.97
+    kept = clean(Cube(array), keep="fill").report
+    assert (kept.used_pixels, kept.clipped) == (1600, 120)
+
+
 def test_integers_of_few_levels_are_spectra():
     array = np.random.default_rng(0).integers(0, 2, size=(30, 30, 8)).astype(np.uint8) + 1
     assert clean(Cube(array)).report.fill_found == {}

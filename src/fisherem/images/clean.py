@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._utils.wording import count
 from ..policy.thresholds import THRESHOLDS
 from ..tables.gaps import REFUSE
 from ..tables.parameters import parse_memory
@@ -210,6 +211,12 @@ def _scan(cube: Cube, use, chosen, limits, report: CleaningReport, missing: str,
         report.fill_found = {value: found.flat[value] for value in sorted(fills)}
         if cube.fill_value is None and len(fills) == 1 and (fill := next(iter(fills))) in CUSTOMARY:
             cube = replace(cube, fill_value=fill)  # it is fill in single bands as well
+        found = examine(cube, use, chosen, limits, fills=fills)
+    if found.odd and cube.fill_value is None and "fill" not in keep:
+        [(fill, n)] = found.odd.most_common(1)
+        said = f"{fill:g}, in {count(n, 'value')} far outside those of the same band, was taken as the fill value"
+        report.remarks = (*report.remarks, said)
+        cube = replace(cube, fill_value=fill)
         found = examine(cube, use, chosen, limits, fills=fills)
     most = 0.0 if missing == DROP_BANDS else THRESHOLDS.empty_band * max(1, int(use.sum()) - found.n_blank)
     empty = chosen & (found.gaps > most)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .clean_pixels import CHUNK, invalid
 from .cube import Cube
-from .faults import flat
+from .faults import CUSTOMARY, flat
 
 __all__ = ["Found", "examine"]
 
@@ -28,6 +29,7 @@ class Found:
     n_dark: int = 0
     n_clipped: int = 0
     flat: dict[float, int] = field(default_factory=dict)  # value -> pixels that have it in every chosen band
+    odd: Counter[float] = field(default_factory=Counter)  # customary fill value -> single values beyond the limits
 
 
 def examine(cube: Cube, use, chosen, limits, keep: bool = False, fills: frozenset[float] = frozenset()) -> Found:
@@ -80,6 +82,8 @@ def examine(cube: Cube, use, chosen, limits, keep: bool = False, fills: frozense
         if limits is not None:
             beyond = np.flatnonzero((lowest < low) | (highest > high))
             part = raw[:, beyond]
-            found.n_clipped += int(np.count_nonzero((part < low[beyond]) | (part > high[beyond])))
+            outside = part[(part < low[beyond]) | (part > high[beyond])]
+            found.n_clipped += len(outside)
+            found.odd.update({value: n for value in CUSTOMARY if (n := int((outside == value).sum()))})
     found.varies[columns] = most > least
     return found
