@@ -139,6 +139,12 @@ def test_a_wrong_interleave_shows(tmp_path, smooth, right, wrong):
         read(changed(path, f"interleave = {right}", f"interleave = {wrong}"))
 
 
+def test_scenes_that_repeat_themselves_are_read(tmp_path):
+    scene = mars_like(40, 36, 40, seed=2).cube.data
+    for interleave in ("bsq", "bil", "bip"):
+        read(write_envi(tmp_path / "a.hdr", np.tile(scene, (3, 3, 1)), interleave))
+
+
 @pytest.mark.parametrize(
     ("stored", "said", "message"),
     [("uint16", "int16", "data type = 12"), ("float32", "int32", r"as floats \(data type 4\) about"),

@@ -97,14 +97,15 @@ def test_bil_and_bip_are_given_up_for_half_the_difference(monkeypatch):
 
 @holds("bsq_rougher")
 def test_bsq_is_given_up_for_four_fifths_of_the_difference(monkeypatch):
-    assert other(monkeypatch, "bsq", line=0.79) == "bil"
-    assert not other(monkeypatch, "bsq", line=0.81)
+    assert other(monkeypatch, "bsq", line=0.79, samples=0.4) == "bil"
+    assert not other(monkeypatch, "bsq", line=0.81, samples=0.4)
+    assert not other(monkeypatch, "bsq", line=0.79, samples=0.6)  # the bands of bsq differ about as much as its lines
 
 
 @holds("interleave_side")
 def test_interleaves_of_small_cubes_are_not_judged(monkeypatch):
-    assert other(monkeypatch, "bsq", line=0.1, side=20) == "bil"
-    assert not other(monkeypatch, "bsq", line=0.1, side=19)
+    assert other(monkeypatch, "bsq", line=0.1, samples=0.1, side=20) == "bil"
+    assert not other(monkeypatch, "bsq", line=0.1, samples=0.1, side=19)
 
 
 @holds("interleave_seam")

@@ -102,10 +102,13 @@ def _other_interleave(values: np.ndarray, sizes: dict[str, int], said: str) -> s
         return "bip" if said != "bip" else ""
     at = np.random.RandomState(0).randint(0, values.size - C * max(R, P), _CELLS)
     rank = _ranks(_numbers(np.stack([values[at], *(values[at + lag] for lag in (C, P, R * C, C * P))])))
-    next_c, next_p, next_rc, next_cp = np.abs(rank[1:] - rank[0]).mean(axis=1)
+    distances = np.abs(rank[1:] - rank[0]).mean(axis=1)
+    if not distances.all():  # a scene that repeats itself
+        return ""
+    next_c, next_p, next_rc, next_cp = distances
     least = THRESHOLDS.interleave_rougher
     if said == "bsq":
-        return "bil" if next_cp < THRESHOLDS.bsq_rougher * next_rc else ""
+        return "bil" if next_rc > max(2 * next_c, next_cp / THRESHOLDS.bsq_rougher) else ""
     if next_rc < least * next_cp and (said == "bip" or next_rc < 2 * next_c):
         return "bsq"
     return "bil" if said == "bip" and next_c < least * next_p else ""

@@ -208,18 +208,18 @@ def _segment(
     found = with_separate_bands(found, wanted=shaping.separate_bands)
     found.fitted.scale_warning_ = ""
     warn_unless_converged(found.fitted, found.fit)
-    posteriors = found.posteriors
+    labels = found.labels
     normalisation = None
     if rule is not None:
-        labels, normalised = posteriors.argmax(axis=0), cleaned.report.normalised
-        others = other_labels(found.fitted, rule, cleaned.source) if len(posteriors) > 1 else None
+        normalised = cleaned.report.normalised
+        others = other_labels(found.fitted, rule, cleaned.source) if len(found.fitted.weights_) > 1 else None
         normalisation = chosen(rule, normalised, labels, cleaned.mask, others)
     sure = None
     if shaping.stability is not None:
         sure = pixel_stability(
             found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
         )
-    agreement = map_agreement(found.fitted, cleaned, found.labels, settings["random_state"], prior)
+    agreement = map_agreement(found.fitted, cleaned, labels, settings["random_state"], prior)
     if kept is not None:
         kept.remove()
     made = _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
@@ -338,6 +338,7 @@ def _on_the_map(
     support[cleaned.bands] = fitted.support_
     spectra = np.full((K, cube.shape[2]), np.nan)
     spectra[:, cleaned.bands] = _mean_spectra(cleaned, posteriors)
+    del posteriors  # there may be millions of pixels
     strength = found.fit.history[-1].get("spatial", 0.0)
     return Segmentation(
         labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,

@@ -151,7 +151,8 @@ def _place(array, axes) -> Georeference:
     text = str(mapping.get("GeoTransform", "")).split()
     if len(text) == 6:
         c, a, b, f, d, e = map(float, text)
-        return Georeference(crs, (a, b, c, d, e, f))
+        numbered = crs is None and (a, b, c, d, f, abs(e)) == (1, 0, 0, 0, 0, 1)  # numbers of pixels
+        return Georeference(crs, None if numbered else (a, b, c, d, e, f))
     names = [array.dims[axis] for axis in axes[:2]]
     down, across = (_even(array.coords[name]) if name in array.coords else None for name in names)
     if down is None or across is None or (crs is None and down == across == (0.0, 1.0)):  # numbers of pixels

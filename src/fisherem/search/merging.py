@@ -7,6 +7,7 @@ separated; once the decreases are small, the remaining groups are well separated
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,6 +17,9 @@ import pandas as pd
 from .._utils.wording import group_name
 
 __all__ = ["Join", "MergeTree", "merge_tree"]
+
+# The number of rows whose terms are computed at a time.
+_BLOCK = 2**16
 
 
 @dataclass(frozen=True)
@@ -81,22 +85,22 @@ class MergeTree:
 
 def merge_tree(posteriors: np.ndarray, sample_weight: np.ndarray | None = None) -> MergeTree:
     """The merge tree for posterior probabilities (n x K)."""
-    T = np.asarray(posteriors, float).copy()
+    T = np.asarray(posteriors, float)
     if T.ndim != 2 or not T.size:
         raise ValueError(f"posteriors must be a table of rows and groups; got an array of shape {T.shape}")
     weights = np.ones(len(T)) if sample_weight is None else np.asarray(sample_weight, float)
     members: list[tuple[int, ...]] = [(k,) for k in range(T.shape[1])]
     entropy = start = _entropy(T, weights)
+    columns = list(T.T)
     joins: list[Join] = []
     while len(members) > 1:
-        falls = {(a, b): _fall(T[:, a], T[:, b], weights) for a, b in combinations(range(len(members)), 2)}
+        falls = {(a, b): _fall(columns[a], columns[b], weights) for a, b in combinations(range(len(members)), 2)}
         a, b = max(falls, key=lambda pair: falls[pair])
-        fall, rows = falls[a, b], float(weights @ (T[:, a] + T[:, b]))
+        fall, rows = falls[a, b], float(weights @ columns[a] + weights @ columns[b])
         entropy -= fall
         join = Join(len(members) - 1, members[a], members[b], max(entropy, 0.0), fall, rows)
         joins.append(join)
-        T[:, a] += T[:, b]
-        T = np.delete(T, b, axis=1)
+        columns[a] = columns[a] + columns.pop(b)
         members[a] = join.groups
         members.pop(b)
     return MergeTree(tuple(joins), start)
@@ -107,13 +111,19 @@ def _terms(t: np.ndarray) -> np.ndarray:
     return -t * np.log(np.maximum(t, np.finfo(float).tiny))
 
 
+def _blocks(n: int) -> Iterator[slice]:
+    """Rows in blocks: images have millions of them, and the terms need memory of their own."""
+    return (slice(i, i + _BLOCK) for i in range(0, n, _BLOCK))
+
+
 def _entropy(T: np.ndarray, weights: np.ndarray) -> float:
-    return float(weights @ _terms(T).sum(axis=1))
+    return float(sum(weights[rows] @ _terms(T[rows]).sum(axis=1) for rows in _blocks(len(T))))
 
 
 def _fall(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     """The decrease of the entropy when two columns of posteriors are merged."""
-    return float(weights @ (_terms(a) + _terms(b) - _terms(a + b)))
+    parts = ((a[rows], b[rows], weights[rows]) for rows in _blocks(len(a)))
+    return float(sum(w @ (_terms(t) + _terms(u) - _terms(t + u)) for t, u, w in parts))
 
 
 def _named(groups: tuple[int, ...], names: list[str] | None) -> str:
