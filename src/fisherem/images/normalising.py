@@ -39,8 +39,10 @@ __all__ = ["Normalisation", "NormRule", "chosen", "divided", "other_labels"]
 # The treatments; of equal ones the first is taken.
 _TREATMENTS: tuple[bool | str, ...] = (True, SOFT, False)
 _DONE = {True: "divided by their norms", SOFT: "softly divided by their norms", False: "used as they are"}
-# The number of pixels used for the choice.
-_PIXELS = 2_000
+# The number of pixels used for the choice. With 2,000, fits of two samples differ where groups overlap: of nine scenes
+# the choice went wrong in three that 4,000 decide rightly (adjusted Rand index 0.28 to 0.50, 0.34 to 0.60, 0.68 to
+# 0.86), and the others stayed as they were but one (0.27 both).
+_PIXELS = 4_000
 
 
 @dataclass(frozen=True)
