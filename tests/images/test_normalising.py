@@ -83,6 +83,12 @@ def test_pixels_without_enough_different_values_show_no_groups():
     assert rule.second is None
 
 
+def test_four_thousand_pixels_decide():
+    rule = Rule([FisherEM(2, scale="none", max_iter=1)], 0)
+    rule(CleanPixels(Pixels(np.random.default_rng(0).random((70, 70, 3))), None, None))
+    assert len(np.unique(rule.index)) == 4000
+
+
 def dark_and_bright(*, seed=5, size=60):
     """Patches of water, nearly black, and of two bright grounds; noise of one size everywhere; and the classes."""
     rng = np.random.default_rng(seed)

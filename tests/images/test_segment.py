@@ -108,7 +108,7 @@ def test_samson(hyperspectral):
     truth = abundances.argmax(axis=0).reshape(95, 95).T  # the pixels run down the columns
     cube = read(hyperspectral / "samson_1.mat", shape=(95, 95), wavelengths=np.linspace(401, 889, 156), units="nm")
     found = segment(cube, 3)
-    assert agreement(truth, found.labels) >= 0.945
+    assert agreement(truth, found.labels) >= 0.975  # k-means on pixels divided by their norms has 0.972
     assert 2 <= found.support.sum() <= 25
     few = segment(cube, 3, method="two-step", sparsity=0.08)
     assert agreement(truth, few.labels) >= 0.945

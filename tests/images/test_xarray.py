@@ -90,6 +90,12 @@ def test_files_give_data_arrays_with_their_place(tmp_path, plain):
     assert back["wavelength"].attrs["units"] == "nm"
 
 
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_numbers_of_pixels_are_no_place(tmp_path, plain):
+    with rioxarray.open_rasterio(write_tif(tmp_path / "a.tif", plain[0])) as opened:
+        assert as_cube(opened).georeference.transform is None
+
+
 def test_scales_and_fill_values_of_attributes(labelled, plain):
     stored = (10000 * labelled).astype(np.int16)
     stored.attrs = {"_FillValue": -99, "scale_factor": 1e-4}
