@@ -80,6 +80,7 @@ class NormRule:
         self.estimators, self.seed = estimators, seed
         self.gains: dict[bool | str, float] = {}
         self.second: bool | str | None = None  # the best way that gives other groups, if these gain anything
+        self.fits: list[Any] = []  # of the sample treated in that way
         self.index: np.ndarray | None = None  # numbers of the pixels
 
     def __call__(self, rows: CleanPixels) -> bool | str:
@@ -87,14 +88,15 @@ class NormRule:
         rng = np.random.RandomState(self.seed)
         self.index = np.sort(rng.choice(len(rows), min(_PIXELS, len(rows)), replace=False))
         axes = _main_axes(divided(self.sample(rows), SOFT))
-        groups = {}
+        groups, fits = {}, {}
         for way in _TREATMENTS:
-            fits = [_fitted(one, divided(self.sample(rows), way)) for one in self.estimators]
-            groups[way] = [None if fit is None else fit.labels_ for fit in fits]
+            fits[way] = [_fitted(one, divided(self.sample(rows), way)) for one in self.estimators]
+            groups[way] = [None if fit is None else fit.labels_ for fit in fits[way]]
             self.gains[way] = float(np.mean([_gain(axes, labels) for labels in groups[way]]))
         best, *others = sorted(_TREATMENTS, key=lambda way: -self.gains[way])
         different = [way for way in others if self.gains[way] > 0 and _differ(groups[best], groups[way])]
-        self.second = different[0] if different else None
+        if different:
+            self.second, self.fits = different[0], [fit for fit in fits[different[0]] if fit is not None]
         return best
 
     def sample(self, source: CleanPixels) -> np.ndarray:
@@ -149,7 +151,8 @@ def divided(values: np.ndarray, way: bool | str = True, dark: float | None = Non
 
 
 def other_labels(estimator, rule: NormRule, source: CleanPixels) -> np.ndarray | None:
-    """Labels (n) of all pixels by a fit to the sample, treated in the best way that gives other groups.
+    """Labels (n) of all pixels by a fit to the sample, treated in the best way that gives other groups: the rule's with
+    as many groups, or that of the estimator.
 
     None if there are no groups in it, or if the fit fails.
     """
@@ -157,7 +160,8 @@ def other_labels(estimator, rule: NormRule, source: CleanPixels) -> np.ndarray |
         return None
     sample = rule.sample(source)
     dark = float(np.median(norms_of(sample)))
-    fitted = _fitted(estimator, divided(sample, way, dark))
+    known = [fit for fit in rule.fits if len(fit.weights_) == len(estimator.weights_)]
+    fitted = known[0] if known else _fitted(estimator, divided(sample, way, dark))
     if fitted is None:
         return None
     parts = (_filled(source.reflectance(part).astype(float)) for part in source.chunks())
