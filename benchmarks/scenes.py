@@ -198,6 +198,6 @@ OTHERS = {
         ["grass", "dry", "clay", "tree", "sand"], 14, contrast=0.4, per_field=0.1, mix=0.2, ratio=25
     ),
 }
-# The rule for the norm was chosen on the scenes above and on 22 smaller ones of these kinds. These were drawn
-# afterwards.
+# The rule for the norm was chosen on the scenes above and on 22 smaller ones of these kinds, its number of pixels on 6
+# of them, two of these and Samson. Seeds from 200 to 211 were drawn to check it.
 DRAWN = {f"drawn {seed}": partial(drawn, seed) for seed in range(100, 112)}

@@ -30,9 +30,10 @@ def test_a_cube_becomes_maps_bands_and_spectra(tmp_path):
     assert sorted(p.name for p in out.iterdir()) == [
         "agreement.tif", "bands.csv", "cleaning.txt", "colours.png", "continuum.png", "features.csv", "labels.hdr",
         "labels.img", "labels.png", "labels.tif",
-        "labels.tif.aux.xml", "model.skops", "posteriors.tif",
+        "labels.tif.aux.xml", "model.skops", "other.png", "posteriors.tif",
         "report.html", "spectra.csv", "spectra.png", "uncertainty.png", "uncertainty.tif",
     ]  # fmt: skip
+    assert "the best other map differs" in result["normalisation"]  # other.png
     assert 0 < len(result["bands"]) < 60
     shown = run(tmp_path / "scene.npy", "-k", 3, "-o", out)
     assert "3 groups by" in shown

@@ -84,7 +84,7 @@ def test_pixels_without_enough_different_values_show_no_groups():
 
 
 def test_four_thousand_pixels_decide():
-    rule = Rule([FisherEM(2, scale="none", max_iter=1)], 0)
+    rule = NormRule([FisherEM(2, scale="none", max_iter=1)], 0)
     rule(CleanPixels(Pixels(np.random.default_rng(0).random((70, 70, 3))), None, None))
     assert len(np.unique(rule.index)) == 4000
 
