@@ -106,6 +106,17 @@ def test_agreement_on_other_rows_is_that_of_a_naive_rule(p):
     assert back.agreement(np.arange(p)) == pytest.approx(np.mean(expected))
 
 
+def test_where_rows_are_the_means_of_their_groups_the_nearest_mean_is_taken():
+    X = np.array([[0.0], [0.0], [3.0], [3.0], [3.0], [2500.0], [0.0]])
+    labels = np.array([0, 0, 1, 1, 1, 1, 0])
+    back = OnOtherRows(prepare(X, ridge=0.1), labels, [np.arange(1)])
+    known, new = np.array([[1.0], [-2.0], [1.0]]), np.array([[2500.0], [-2.5], [0.0]])
+    back.labels = np.array([1, 0, 1])
+    found = back._nearest(np.arange(3), np.full(3, 1 / 3), known, new)
+    np.testing.assert_array_equal(found, [1, 0, 1])
+    assert not np.isnan(back._nearest(np.arange(3), np.full(3, 1 / 3), known[:, :0], new[:, :0])).any()
+
+
 def test_lists_that_grow_are_summed_up_once():
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(40, 120)), np.arange(40) % 2

@@ -96,6 +96,14 @@ def test_components_are_few_for_the_rows():
     assert components(60, 30, 4) == 3
 
 
+def test_heavy_rows_have_no_more_components_than_directions():
+    X = np.random.default_rng(0).normal(size=(7, 50))
+    weights = np.where(np.arange(7) < 5, 1e40, 0.0)
+    mixture = OwnCovariances(prepare(X, weights, ridge="auto"), 2)
+    assert mixture.q == 4
+    assert mixture.scores.shape == (7, 4)
+
+
 def test_components_that_could_not_hold_the_means_do_not_decide():
     X = np.random.default_rng(0).normal(size=(40, 10))
     found, _, _, decision = covariances_decision(ready(X), np.arange(40) % 5, 5, "auto")

@@ -142,9 +142,12 @@ class OnOtherRows:
         member = (index[:, None] == np.arange(len(groups))) * weights[:, None]
         shares = np.maximum(member.sum(axis=0), _TINY)
         means = member.T @ known / shares[:, None]
-        within = (known.T * weights) @ known - (means.T * shares) @ means
-        ridge = max(self.share, _LEAST_RIDGE) * np.trace(within) / len(within)
-        solved = np.linalg.solve(within + (ridge + _TINY) * np.eye(len(within)), means.T)
+        off = known - means[index]
+        within = (off.T * weights) @ off
+        ridge = max(self.share, _LEAST_RIDGE) * np.trace(within) / max(1, len(within))
+        # where every row is the mean of its group, within is 0 and the mean that is nearest in plain distance is taken
+        least = np.finfo(float).eps * (known**2).mean() + _TINY if known.size else _TINY
+        solved = np.linalg.solve(within + (ridge + least) * np.eye(len(within)), means.T)
         return groups[(new @ solved - 0.5 * np.einsum("kr,rk->k", means, solved) + np.log(shares)).argmax(axis=1)]
 
 

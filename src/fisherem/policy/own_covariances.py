@@ -52,7 +52,8 @@ class OwnCovariances:
         self.weights = np.ones(problem.given.n) if weights is None else weights
         n = self.total = float(self.weights.sum())
         most = int(n // (THRESHOLDS.rows_per_component * n_clusters))
-        self.q = min(THRESHOLDS.components, self.p, most)
+        counting = int(np.count_nonzero(self.weights))  # heavy weights do not make more directions
+        self.q = min(THRESHOLDS.components, self.p, most, counting - 1)
         if self.q >= max(1, n_clusters - 1):
             self.scores = self._scores(np.asarray(problem.given.everything(), float) - problem.given.centre)
             self.common = (self.scores.T * self.weights) @ self.scores / n
