@@ -11,6 +11,7 @@ import zarr
 import fisherem.images.lines as lines_module
 from fisherem.images import as_cube, clean, read, read_mask, read_truth, segment
 from fisherem.images.lines import ArrayLines
+from fisherem.tables.opening import open_table
 from tests.images.files import write_envi
 
 
@@ -46,6 +47,22 @@ def test_a_mask_beside_a_tiff_that_is_too_large(tmp_path):
         sparse_tiff(tmp_path / "m.tif", 40_000, 40_000, tiled=True).rename(tmp_path / "x.tif.msk")
     with pytest.raises(ValueError, match=r"x.tif.msk: a mask of 40,000 x 40,000 pixels takes 1.6 GB"):
         read(path)
+
+
+@pytest.mark.parametrize("open_it", [read, open_table])
+def test_very_many_tiny_chunks_of_a_zarr_store(tmp_path, open_it):
+    sides = (2000, 2000) if open_it is open_table else (2000, 2000, 1)
+    path, chunks = tmp_path / "x.zarr", (10,) * 2 + (1,) * (len(sides) - 2)
+    zarr.open_array(path, mode="w", shape=sides, chunks=chunks, dtype="f8")
+    with pytest.raises(ValueError, match=r"x.zarr: stored in 40,000 chunks of 800 bytes.*: store it in larger chunks"):
+        open_it(path)
+    group = zarr.open_group(tmp_path / "g.zarr", mode="w")
+    group.create_array("inside/cube", shape=sides, chunks=chunks, dtype="f8")
+    with pytest.raises(ValueError, match=r"g.zarr: stored in 40,000 chunks"):
+        open_it(tmp_path / "g.zarr")
+    if open_it is open_table:
+        zarr.open_array(path, mode="w", shape=(1400, 1400), chunks=chunks, dtype="f8")
+        open_it(path)  # 19,600 chunks
 
 
 @pytest.mark.parametrize("kind", ["h5", "zarr"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ __all__ = ["ZarrSource", "open_store", "open_zarr"]
 # Files that say how arrays are stored, and a codec in them that would execute what a file holds.
 _METADATA = (".zarray", ".zmetadata", "zarr.json")
 _PICKLE = re.compile(r'"(id|name)"\s*:\s*"[^"]*pickle"', re.IGNORECASE)
+# Every chunk is a file and costs at least 0.1 ms, so that more than so many of less than a block of the disk are
+# refused: each pass over them would take minutes to hours, for numbers that fit in a few larger files.
+_MOST_CHUNKS, _LEAST_BYTES = 20_000, 4096
 
 
 def open_zarr(path: Path) -> ZarrSource:
@@ -37,9 +41,23 @@ def open_store(path: Path) -> Any:
         if name.name in _METADATA and _PICKLE.search(name.read_text(errors="replace")):
             raise TableError(f"{path}: {name.relative_to(path)} asks for pickled objects, which are not read")
     try:
-        return zarr.open(str(path.resolve()), mode="r")  # a relative path could look like an address
+        found = zarr.open(str(path.resolve()), mode="r")  # a relative path could look like an address
+        arrays = [found] if hasattr(found, "chunks") else [one for _, one in found.members(max_depth=None)]
     except Exception as error:  # zarr raises exceptions of its own
         raise TableError(f"{path}: cannot be read as Zarr ({error})") from None
+    for array in arrays:
+        _check_chunks(array, path)
+    return found
+
+
+def _check_chunks(array: Any, path: Path) -> None:
+    chunks = getattr(array, "chunks", ())  # a group has none
+    size = math.prod(chunks) * getattr(array, "dtype", np.dtype("u1")).itemsize
+    number = math.prod(-(-side // chunk) for side, chunk in zip(getattr(array, "shape", ()), chunks, strict=False))
+    if number > _MOST_CHUNKS and size < _LEAST_BYTES:
+        raise TableError(
+            f"{path}: stored in {number:,} chunks of {size:,} bytes, each of which is a file: store it in larger chunks"
+        )
 
 
 class ZarrSource(Source):
