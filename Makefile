@@ -40,7 +40,7 @@ test-cells: $(CELLS)/installed
 	$(CELLS)/bin/python -m pytest tests/single_cells tests/tables/test_anndata_objects.py tests/tables/test_single_cells.py
 
 # Some 10,000 hostile cases from a fresh seed, and the table of what became of them; `make attack CASES=100` for fewer.
-# CASES are those of each of the generators in tests/attack. FISHEREM_ATTACK_SEED=n repeats a run.
+# CASES are those of each of the generators in tests/attack (fewer where a case takes seconds). FISHEREM_ATTACK_SEED=n repeats a run.
 CASES ?= 300
 attack: $(VENV)/installed-dev
 	FISHEREM_ATTACK=$(CASES) $(BIN)/python -m pytest -q tests/attack

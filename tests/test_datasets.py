@@ -14,7 +14,7 @@ def test_simulation_is_that_of_section_4_1():
     np.testing.assert_allclose(X[y == 0].std(axis=0), 1, atol=0.05)
     again, _ = datasets.simulate(60_000, 1.7, random_state=0)
     np.testing.assert_array_equal(X, again)
-    with pytest.raises(ValueError, match="q must lie"):
+    with pytest.raises(ValueError, match="q must be a whole number at least 1 and at most 25"):
         datasets.simulate(q=30)
 
 
@@ -98,7 +98,7 @@ def test_rotated_groups_lie_in_their_plane():
         np.testing.assert_allclose(np.cov(inside[drawn.y == k].T), [[1.5, 0.75], [0.75, 0.45]], atol=0.1)
     outside = drawn.X - inside @ drawn.loadings.T
     assert (outside**2).sum(axis=1).mean() == pytest.approx(8 * 0.25, rel=0.02)
-    with pytest.raises(ValueError, match="p must be at least 3"):
+    with pytest.raises(ValueError, match="p must be a whole number at least 3"):
         datasets.simulate_rotated(p=2)
 
 

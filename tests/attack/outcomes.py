@@ -191,13 +191,20 @@ class Tally:
 TALLY = Tally()
 
 
-def number_of_cases(default: int) -> int:
-    """How many cases to run: `FISHEREM_ATTACK`, or the few of the normal tests."""
-    return int(os.environ.get("FISHEREM_ATTACK") or default)
+def number_of_cases(default: int, seconds: int) -> int:
+    """How many cases to run: `FISHEREM_ATTACK`, of cases that take seconds as many fewer, or the few of the normal
+    tests."""
+    asked = int(os.environ.get("FISHEREM_ATTACK") or 0)
+    return -(-asked // max(1, seconds)) or default
 
 
-def attack(kind: str, strategy, case_of: Callable[[Any], Case], *, default: int, tally: Tally = TALLY) -> None:
-    """Run and class cases of one generator; fails at a bad one, or at the end when many were asked for."""
+def attack(
+    kind: str, strategy, case_of: Callable[[Any], Case], *, default: int, tally: Tally = TALLY, seconds: int = 0
+) -> None:
+    """Run and class cases of one generator; fails at a bad one, or at the end when many were asked for.
+
+    `seconds` are those that a case takes, where it takes more than one.
+    """
     many = bool(os.environ.get("FISHEREM_ATTACK"))
     first = len(tally.bad)
 
@@ -207,7 +214,7 @@ def attack(kind: str, strategy, case_of: Callable[[Any], Case], *, default: int,
         assert many or verdict.outcome.good, f"{verdict.outcome.value}: {verdict.detail}"
 
     test = settings(
-        max_examples=number_of_cases(default),
+        max_examples=number_of_cases(default, seconds),
         derandomize=not many,
         database=None,
         deadline=None,

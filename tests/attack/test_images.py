@@ -23,7 +23,7 @@ from .outcomes import Case, attack
 
 REASONS = (
     "pixel", "band", "distinct row", "are equal", "starts led to a fit", "missing", "group", "norms", "standardised",
-    "unit", "rows", "smaller than", "data type", "nothing to cluster", "x.",
+    "unit", "rows", "memory budget", "smaller than", "data type", "nothing to cluster", "x.",
 )  # fmt: skip
 
 
@@ -122,7 +122,8 @@ OPTIONS = [
     (("model", "DkB"), ("method", None)), (("sparsity", 0.5),), (), (("spatial", 1.0), ("sparsity", 0.5)),
     (("normalise", True), ("sparsity", 0.5)), (("standardise", True), ("normalise", False), ("sparsity", 0.5)),
     (("missing", "model"), ("sparsity", 0.5)), (("min_size", 0.2), ("sparsity", 0.5)), (("keep", True),),
-    (("separate_bands", True),), (("memory", "1KB"), ("sparsity", 0.5)), (("stability", 2), ("sparsity", 0.5)),
+    (("separate_bands", True),), (("memory", "24KB"), ("sparsity", 0.5)), (("memory", "1KB"),),
+    (("stability", 2), ("sparsity", 0.5)),
     (("clip", None), ("sparsity", 0.5)), (("n_clusters", 1),), (("n_clusters", 4), ("sparsity", 0.5)),
 ]  # fmt: skip
 DAMAGE = ("dead band", "dead column", "equal pixels", "negative", "gaps", "lost pixels", "infinite", "fill", "far")

@@ -91,7 +91,7 @@ def test_images_that_unpack_to_more(tmp_path_factory):
         st.sampled_from(sorted(KINDS)), st.tuples(large, large, st.sampled_from([1, 50, 400])),
         st.sampled_from([10, 100, 1000]), st.sampled_from(["lines", "mask", "truth"]),
     )  # fmt: skip
-    attack("stored images", drawn, case_of, default=8)
+    attack("stored images", drawn, case_of, default=8, seconds=5)
 
 
 def test_tables_that_unpack_to_more(tmp_path_factory):

@@ -6,17 +6,19 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from functools import cache
 
 import numpy as np
 import pytest
+import zarr
 from click.testing import CliRunner
 
 import fisherem.images.checkpoint as checkpoint
 from fisherem._utils.passes import looking_on
 from fisherem.cli import main
 from fisherem.datasets import mars_like
-from fisherem.images import clean, segment
+from fisherem.images import as_cube, clean, segment
 from fisherem.images.clean import CleanPixels
 
 from .files import write_envi
@@ -154,10 +156,46 @@ def test_the_memory_budget_decides_what_is_kept(scene):
     small = clean(scene.cube, memory="100kB")
     assert isinstance(small.rows, CleanPixels)
     np.testing.assert_array_equal(
-        segment(scene.cube, 4, memory=10**5).labels, segment(scene.cube, 4, memory="2GB").labels
+        segment(scene.cube, 4, memory=5 * 10**5).labels, segment(scene.cube, 4, memory="2GB").labels
     )
     with pytest.raises(ValueError, match="memory must be a budget like '1GB'"):
         segment(scene.cube, 4, memory="much")
+
+
+def test_what_is_kept_of_each_pixel_has_to_fit(scene, tmp_path):
+    """1,440 pixels in 4 groups: 1,440 (30 + 8 K) bytes for maps, and 1,440 (110 + 14 K) for a fit."""
+    with pytest.raises(ValueError, match=r"1,440 pixels in 4 groups take about 8.9e-05 GB, more .* of 8.9e-05 GB"):
+        segment(scene.cube, 4, memory=1440 * 62 - 1)
+    with pytest.raises(ValueError, match=r"take about 0\.00033 GB"):
+        segment(scene.cube, 4, memory=1440 * 62)
+    with pytest.raises(ValueError, match="in 9 groups"):
+        segment(scene.cube, [2, 9], memory=400_000)
+    model = segment(scene.cube, 4, memory=1440 * 228).scene_model
+    with pytest.raises(ValueError, match=r"take about 0\.00048 GB"):
+        segment(scene.cube, 4, spatial=1.0, memory=1440 * 228)
+    with pytest.raises(ValueError, match=r"take about 0\.00033 GB"):
+        model.predict(scene.cube, memory=1440 * 228 - 1)
+    # a file of a few bytes that declares ten thousand million pixels
+    store = zarr.open_array(tmp_path / "x.zarr", mode="w", shape=(10**5, 10**5, 3), chunks=(1000, 1000, 3), dtype="f4")
+    with pytest.raises(ValueError, match=r"10,000,000,000 pixels in 4 groups take about 620 GB .*: give more memory"):
+        segment(tmp_path / "x.zarr", 4)
+    del store
+
+
+@pytest.mark.parametrize(("K", "spatial"), [(2, 0.0), (6, 0.0), (6, 1.0)])
+def test_segment_takes_about_as_much_as_is_said(K, spatial):
+    """On a large image, of which no start looks at every pixel."""
+    rng = np.random.default_rng(0)
+    spectra, of = rng.uniform(0.2, 1, (K, 8)), np.arange(800 * 660).reshape(800, 660) * K // (800 * 660)
+    cube = as_cube((spectra[of] + 0.02 * rng.normal(size=(800, 660, 8))).astype(np.float32))
+    size = 800 * 660 * (140 + 22 * K + 26 * K * bool(spatial))
+    tracemalloc.start()
+    try:
+        segment(cube, K, spatial=spatial, memory=size, max_iter=3)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.6 * size < peak < 1.1 * size + 10**7
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

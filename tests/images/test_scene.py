@@ -39,7 +39,7 @@ def test_light_changes_the_brightness_and_noise_is_as_asked():
 
 
 def test_wrong_sizes():
-    with pytest.raises(ValueError, match="n_classes must lie between 2 and 8"):
+    with pytest.raises(ValueError, match="n_classes must be a whole number at least 2 and at most 8"):
         datasets.mars_like(n_classes=9)
-    with pytest.raises(ValueError, match="at least 8 x 8 pixels"):
+    with pytest.raises(ValueError, match="must be a whole number at least 8"):
         datasets.mars_like(rows=3)

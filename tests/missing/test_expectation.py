@@ -85,6 +85,24 @@ def test_many_patterns_are_worked_on_in_chunks():
         assert np.allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.parametrize("noise", [1e-8, 1e-11, 1e-14])
+def test_rows_that_hardly_leave_the_axes_keep_their_digits(noise):
+    """Of four columns one is the difference of two others, up to the noise; every row has at least three of them."""
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, -1, 0]]))[0]
+    X = 100 * rng.normal(size=(30, 3)) @ axes.T + np.sqrt(noise) * rng.normal(size=(30, 4))
+    missing = np.zeros(X.shape, bool)
+    missing[20:, 2] = True  # the columns that depend on each other are all there
+    mixed = GapMixture.of(np.ones(1), np.zeros((1, 4)), axes, 1e4 * np.eye(3)[None], np.array([noise]))
+    rows = GapRows.of(Patterns.of(~missing), np.where(missing, np.nan, X), np.zeros(4), None)
+    found = rows.patterns.unsorted(Conditional(rows, mixed).distances)[0]
+    off = np.array([1.0, -1, 0, -1]) / np.sqrt(3)  # both kinds of rows lie off their axes in this direction
+    seen = np.where(missing, 0.0, X)
+    along = seen - np.outer(seen @ off, off)
+    expected = (seen @ off) ** 2 / noise + (along**2).sum(axis=1) / 1e4
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-4)
+
+
 def test_rows_of_one_pattern_are_looked_at_together():
     missing = np.zeros((200, 6), bool)
     missing[::2, 1] = missing[::3, 4] = True

@@ -46,6 +46,22 @@ def test_columns_far_away_keep_their_digits():
     np.testing.assert_allclose(model.score_samples(X).sum(), model.log_likelihood_, rtol=1e-10)
 
 
+def test_columns_that_determine_each_other_keep_their_digits():
+    """Four factors and an axis leave no noise: before, rounding moved the row with a gap between the groups."""
+    rng = np.random.default_rng(65302)
+    X = rng.normal(size=(24, 5)) + 6 * (np.arange(24) % 2)[:, None] * rng.normal(size=5)
+    X[:, -1] = X[:, 0] - X[:, 1]
+    X[20, 3] = np.nan
+    found = []
+    for exponent in (0, 126):
+        Z = np.ldexp(X, exponent)
+        model = FisherEM(2, init="random", n_init=1, random_state=0).fit(Z)
+        np.testing.assert_allclose(model.score_samples(Z).sum(), model.log_likelihood_, rtol=1e-6)
+        found.append(model.log_likelihood_ + 119 * exponent * np.log(2))
+    assert model.noise_factors_ == 4
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
 @pytest.mark.parametrize("model", ["AkB", "DkB", "AB"])
 @pytest.mark.parametrize("noise_factors", [0, 3])
 @pytest.mark.parametrize("wide", [False, True])

@@ -122,7 +122,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
 @click.option("--memory", metavar="SIZE", default="1GiB", show_default=True,
               help="Memory budget: cleaned pixels that take more than a quarter of it are read from the file in every "
-              "pass. What is kept of each pixel and group, such as posteriors, is not counted.")  # fmt: skip
+              "pass; images whose labels, posteriors and maps take more than all of it are refused.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @output_option("Folder for the results.")
 @json_option
@@ -160,7 +160,7 @@ def segment(
             shown = False if quiet or as_json else "auto"
             found = run(cube, clusters, progress=shown, checkpoint=output / CHECKPOINT, **options)
         else:
-            given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep", "library")}
+            given = {name: options.get(name) for name in ("mask", "truth", "rgb", "keep", "library", "memory")}
             found = scene.predict(cube, tolerance=tolerance, resample=resample, **given)
         found = found if names is None else found.named(names)
         found.save(new)
@@ -176,7 +176,7 @@ def segment(
 # Options that say how a model is fitted, which --apply does not do, and those that only --apply has.
 _OF_A_FIT = (
     "clusters", "criterion", "sparsity", "model", "method", "bands", "spatial", "normalise", "standardise", "missing",
-    "min_size", "separate_bands", "stability", "seed", "memory",
+    "min_size", "separate_bands", "stability", "seed",
 )  # fmt: skip
 _OF_A_MODEL = ("tolerance", "resample")
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from ..images.cube import Cube
+from ..tables.parameters import check_number, named_errors
 
 __all__ = ["Scene", "mars_like"]
 
@@ -81,11 +82,15 @@ def mars_like(
     correlated between neighbouring bands. `n_bad_bands` bands are noisy and listed as bad, and the share `dead_share`
     of the pixels has no values.
     """
-    if not 2 <= n_classes <= len(DEPTHS):
-        raise ValueError(f"n_classes must lie between 2 and {len(DEPTHS)}; got {n_classes}")
-    if min(rows, cols) < 8 or bands < 16:
-        raise ValueError(f"a scene needs at least 8 x 8 pixels and 16 bands; got {rows} x {cols} x {bands}")
-    rng = np.random.default_rng(seed)
+    for name, value, least, most in (
+        ("rows", rows, 8, None), ("cols", cols, 8, None), ("bands", bands, 16, None),
+        ("n_classes", n_classes, 2, len(DEPTHS)), ("n_bad_bands", n_bad_bands, 0, bands),
+    ):  # fmt: skip
+        check_number(name, value, integer=True, least=least, most=most)
+    check_number("noise", noise, least=0)
+    check_number("dead_share", dead_share, least=0, most=1)
+    with named_errors("seed"):
+        rng = np.random.default_rng(seed)
     wavelengths = np.linspace(0.5, 2.6, bands)
     shapes = np.exp(-0.5 * ((wavelengths - FEATURES[:, :1]) / FEATURES[:, 1:]) ** 2)
     depths = DEPTHS[:n_classes]

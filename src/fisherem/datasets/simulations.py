@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..model.dlm import resolve
+from ..tables.parameters import check_number
 
 __all__ = [
     "DLMSample", "RotatedSample", "simulate", "simulate_chang", "simulate_dlm", "simulate_roles", "simulate_rotated",
@@ -19,14 +20,23 @@ __all__ = [
 _SIGNAL = 1.95
 
 
+def _check(least: int = 1, p: int | None = None, least_p: int = 1, **numbers) -> None:
+    """Raise an error for numbers of rows (at least `least`) and columns p, and for other numbers, that are none."""
+    check_number("n", numbers.pop("n"), integer=True, least=least)
+    if p is not None:
+        check_number("p", p, integer=True, least=least_p)
+    for name, value in numbers.items():
+        check_number(name, value, least=0 if name == "noise" else None)
+
+
 def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
     """Three spherical Gaussian groups that differ on the first q of p variables only.
 
     On these, group 0 has mean mu, group 1 has -mu and group 2 has 0; all variances are 1. `n` is the total number of
     rows, and each row falls into a group with equal probability. Returns X (n x p) and y (n).
     """
-    if not 0 < q <= p:
-        raise ValueError(f"q must lie between 1 and p={p}; got {q}")
+    _check(n=n, p=p, mu=mu)
+    check_number("q", q, integer=True, least=1, most=p)
     rng = check_random_state(random_state)
     y = rng.randint(3, size=n)
     X = rng.normal(size=(n, p))
@@ -53,6 +63,7 @@ def simulate_dlm(model="DkBk", n=2000, *, p=20, separation=8.0, random_state=Non
     be compared with models of diagonal covariances, whose diagonal depends on the axes.
     """
     shape = resolve(model)
+    _check(n=n, p=p, least_p=3, separation=separation)
     rng = check_random_state(random_state)
     K, d = 4, 3
     shares = np.full(K, 1 / K)
@@ -82,6 +93,7 @@ def simulate_roles(n=400, *, separation=2.0, random_state=None):
     W = variables 7-11: independent, with different means and with variances up to 1. Returns X (n x 12), y (n) and
     roles (12), an array of "S", "U" and "W".
     """
+    _check(n=n, separation=separation)
     rng = check_random_state(random_state)
     corners = separation * np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     y = rng.randint(4, size=n)
@@ -99,6 +111,7 @@ def simulate_chang(n=300, *, random_state=None):
     groups have unit variances and the covariances -0.13 f_i f_j with f = -0.9 for the first eight variables and 0.5 for
     the others. Returns X (n x 15) and y (n).
     """
+    _check(n=n)
     rng = check_random_state(random_state)
     direction = 0.95 - 0.05 * np.arange(1, 16)
     f = np.repeat([-0.9, 0.5], [8, 7])
@@ -124,8 +137,7 @@ def simulate_rotated(n=300, *, p=50, noise=1.0, random_state=None) -> RotatedSam
     Section 4.2 of the Bayesian Fisher-EM's paper: shares 0.4, 0.3 and 0.3, latent means (0, 0), (2.5, 0) and (5, 0), a
     common covariance (1.5, 0.75; 0.75, 0.45), and noise of variance `noise` in the other p - 2 directions.
     """
-    if p < 3:
-        raise ValueError(f"p must be at least 3, as the groups lie in a plane; got {p}")
+    _check(n=n, p=p, least_p=3, noise=noise)  # two columns are the plane of the groups
     rng = check_random_state(random_state)
     sizes = [n - 2 * round(0.3 * n), round(0.3 * n), round(0.3 * n)]
     y = rng.permutation(np.repeat(np.arange(3), sizes))
@@ -141,4 +153,5 @@ def simulate_snr(n=300, *, p=150, snr=3.0, random_state=None) -> RotatedSample:
 
     snr = 10 log10(1.95 / noise), with 1.95 the trace of the covariance inside the plane.
     """
+    check_number("snr", snr, least=-300, most=300)
     return simulate_rotated(n, p=p, noise=_SIGNAL / 10 ** (snr / 10), random_state=random_state)

@@ -26,6 +26,7 @@ from .cube import Cube
 from .examining import Found, examine
 from .faults import CUSTOMARY, as_keep, find_faults, flat, undeclared_fill
 from .read import read_mask
+from .room import MEMORY
 from .units import parse_range
 
 __all__ = ["CLIP", "MISSING", "CleanPixels", "Cleaned", "clean"]
@@ -40,8 +41,6 @@ MISSING = (AUTO, MODEL, REFUSE, DROP_PIXELS, DROP_BANDS)
 CLIP = 10.0
 # Pixels that the limits are taken from, spread evenly: a median of 2000 values is good to 3% of a deviation.
 _SAMPLE = 2000
-# Cleaned rows up to this size are kept in memory; larger ones are computed from the file whenever they are read.
-_KEEP_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def clean(
     memory : a budget such as "2GB": rows that take more than a quarter of it are made from the file whenever they are
         read; by default 1 GiB
     """
-    keep_bytes = _KEEP_BYTES if memory is None else parse_memory(memory) // 4
+    keep_bytes = (MEMORY if memory is None else parse_memory(memory)) // 4
     kept_faults = as_keep(keep)
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}; got {missing!r}")

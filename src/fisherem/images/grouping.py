@@ -40,7 +40,7 @@ class Grouped:
     @property
     def labels(self) -> np.ndarray:
         """The group of each pixel (n), from 0."""
-        return self.posteriors.argmax(axis=0)
+        return self.problem.rows.gather(self.fit.states, "labels")
 
     @property
     def posteriors(self) -> np.ndarray:
@@ -157,13 +157,12 @@ def without_small_groups(found: Grouped, least: int, rows, prior) -> Grouped:
     """
     gone: list[int] = []
     while (K := len(found.fitted.weights_)) > 1:
-        posteriors = found.posteriors
-        sizes = np.bincount(posteriors.argmax(axis=0), minlength=K)
+        sizes = np.bincount(found.labels, minlength=K)
         smallest = int(sizes.argmin())
         if sizes[smallest] >= least:
             break
         gone.append(int(sizes[smallest]))
-        found = _refitted(found, np.delete(posteriors, smallest, axis=0).argmax(axis=0), K - 1, rows, prior)
+        found = _refitted(found, np.delete(found.posteriors, smallest, axis=0).argmax(axis=0), K - 1, rows, prior)
     if not gone:
         return found
     pixels = listed([f"{size:,}" for size in gone], quoted=False)

@@ -29,6 +29,7 @@ from .faults import as_keep, find_faults, undeclared_fill
 from .library import as_library
 from .matching import Matched, MatchedPixels, match_bands
 from .read import read, read_mask
+from .room import check_room
 from .segmentation import Segmentation
 from .sources import as_cube
 from .truth import as_truth
@@ -75,7 +76,7 @@ class SceneModel:
 
     def predict(
         self, source, *, mask=None, truth=None, tolerance: float | None = None, resample: bool = False, rgb=None,
-        keep=(), library=None,
+        keep=(), library=None, memory=None,
     ) -> Segmentation:  # fmt: skip
         """The groups of the pixels of another scene.
 
@@ -83,6 +84,7 @@ class SceneModel:
         ----------
         source : Cube, array (rows x columns x bands) or path of a file that `read` knows
         mask, truth, rgb, keep, library : as for `segment`
+        memory : a budget such as "2GB" (default 1 GiB) for labels, posteriors and maps
         tolerance : how far the nearest band may lie from that of the model, in the model's units; by default a quarter
             of the distance to the model's next band
         resample : interpolate between the bands around a wavelength instead of taking the nearest
@@ -90,6 +92,7 @@ class SceneModel:
         if tolerance is not None:
             check_number("tolerance", tolerance, least=0)
         cube = read(source) if isinstance(source, (str, Path)) else as_cube(source)
+        check_room(cube.shape, 0, self.n_clusters, memory)
         known = None if truth is None else as_truth(truth, cube.shape[:2])
         rgb = check_rgb(rgb, cube.shape[2])
         spectra = as_library(library, cube)
@@ -110,6 +113,7 @@ class SceneModel:
         report.faulty_pixels = before - int(use.sum())
         with one_thread_each():
             rows, use = self._rows(cube, matched, use, report, "fill" not in kept)
+            check_room(cube.shape, len(rows), self.n_clusters, memory, spatial=self.spatial > 0)
             posteriors = self._posteriors(rows, use)
             means = _mean_spectra(rows, posteriors)
         found = self._on_the_map(cube, matched, use, posteriors, means, report, known, rgb)

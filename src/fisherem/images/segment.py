@@ -35,6 +35,7 @@ from .grouping import Grouped, least_pixels, with_separate_bands, without_small_
 from .library import as_library
 from .normalising import NormRule, chosen, other_labels
 from .read import read
+from .room import check_room
 from .sample_stability import PixelStability, map_agreement, pixel_stability
 from .scene_model import SceneModel, check_names
 from .segmentation import Segmentation
@@ -129,7 +130,7 @@ def segment(
     library : a spectral library (see `read_library`): the nearest spectra of each group by spectral angle and by the
         fit of absorption features (`identified`)
     memory : a budget such as "2GB" (default 1 GiB): cleaned pixels that take more than a quarter of it are made from
-        the file in every pass
+        the file in every pass, and an image whose labels, posteriors and maps take more than all of it is refused
     checkpoint : a file that the last pass over all pixels is kept in while the fit is under way; a call with the same
         pixels and settings goes on from there, and deletes it when it is done
     progress : a bar on standard error; "auto" only in a terminal
@@ -186,7 +187,10 @@ def _segment(
     rule = _rule(cleaning, n_clusters, settings["random_state"], partial(
         _estimator, method, model=model if isinstance(model, str) else _SEARCHED, sparsity=sparsity, **settings
     ))  # fmt: skip
+    room, most = cleaning["memory"], _looked_at(n_clusters)[-1]
+    check_room(cube.shape, 0, most, room)
     cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
+    check_room(cube.shape, len(cleaned.rows), most, room, spatial=strength != 0)
     if ridge_is_open and cleaned.report.normalised is True:
         settings = settings | {"ridge": THRESHOLDS.divided_ridge}
     least = least_pixels(shaping.min_size, len(cleaned.rows))
@@ -208,12 +212,10 @@ def _segment(
     found = with_separate_bands(found, wanted=shaping.separate_bands)
     found.fitted.scale_warning_ = ""
     warn_unless_converged(found.fitted, found.fit)
-    labels = found.labels
-    normalisation = None
+    labels, normalisation = found.labels, None
     if rule is not None:
-        normalised = cleaned.report.normalised
         others = other_labels(found.fitted, rule, cleaned.source) if len(found.fitted.weights_) > 1 else None
-        normalisation = chosen(rule, normalised, labels, cleaned.mask, others)
+        normalisation = chosen(rule, cleaned.report.normalised, labels, cleaned.mask, others)
     sure = None
     if shaping.stability is not None:
         sure = pixel_stability(
@@ -328,12 +330,14 @@ def _on_the_map(
     shaping: _Shaping, neighbours: int,
 ) -> Segmentation:  # fmt: skip
     """The posteriors, bands and spectra in the shape of the image."""
-    posteriors, fitted = found.posteriors, found.fitted
+    fitted, exchanges, assigned, posteriors = found.fitted, found.exchanges(), found.labels, found.posteriors
+    found.fit.states = []  # they take more than the map, and nothing asks for them any more
     K = len(posteriors)
     labels = np.full(cube.shape[:2], -1)
-    labels[cleaned.mask] = posteriors.argmax(axis=0)
+    labels[cleaned.mask] = assigned
     maps = np.full((*cube.shape[:2], K), np.nan)
-    maps[cleaned.mask] = posteriors.T
+    for k in range(K):  # one by one: a copy of all of them takes as much as the map
+        maps[cleaned.mask, k] = posteriors[k]
     support = np.zeros(cube.shape[2], bool)
     support[cleaned.bands] = fitted.support_
     spectra = np.full((K, cube.shape[2]), np.nan)
@@ -343,7 +347,7 @@ def _on_the_map(
     return Segmentation(
         labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,
         comparison=None if shaping.truth is None else shaping.truth.compare(labels, K),
-        stability=sure, exchanges=found.exchanges(), notes=(*cube.remarks, *found.notes), rgb=shaping.rgb,
+        stability=sure, exchanges=exchanges, notes=(*cube.remarks, *found.notes), rgb=shaping.rgb,
         shrunk=found.shrunk, moved=found.moved, bands=cleaned.bands,
         scene_model=_scene_model(cube, cleaned, fitted, spectra[:, cleaned.bands], strength, neighbours),
     )  # fmt: skip

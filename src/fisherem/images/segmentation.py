@@ -183,11 +183,12 @@ class Segmentation:
         rgb=None,
         keep=(),
         library=None,
+        memory=None,
     ) -> Segmentation:
         """The groups of the pixels of another scene, cleaned and normalised as this one: see `SceneModel.predict`."""
         return self._applicable().predict(
             source, mask=mask, truth=truth, tolerance=tolerance, resample=resample, rgb=rgb, keep=keep,
-            library=library,
+            library=library, memory=memory,
         )  # fmt: skip
 
     def spectra_table(self) -> pd.DataFrame:

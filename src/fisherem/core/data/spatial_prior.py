@@ -16,6 +16,8 @@ __all__ = ["NEIGHBOURHOODS", "SpatialPrior"]
 
 # Passes of the mean field, and the change of the posteriors below which they end: no map shows it.
 _PASSES, _SETTLED = 50, 1e-3
+# Pixels that are normalised at once.
+_PIECE = 2**16
 
 # Offsets (row, column) of half of the neighbours; the others are opposite.
 NEIGHBOURHOODS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
@@ -31,25 +33,34 @@ class SpatialPrior:
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """out[k, i] = sum over the neighbours j of i of values[k, j]"""
         rows, columns = self.mask.shape
-        padded = np.zeros((len(values), rows + 2, columns + 2))
-        padded[:, 1:-1, 1:-1][:, self.mask] = values
-        total = np.zeros((len(values), rows, columns))
-        for dr, dc in (*self.steps, *((-r, -c) for r, c in self.steps)):
-            total += padded[:, 1 + dr : 1 + dr + rows, 1 + dc : 1 + dc + columns]
-        return total[:, self.mask]
+        padded, total = np.zeros((rows + 2, columns + 2)), np.empty((rows, columns))
+        spread = np.empty(values.shape)
+        for own, out in zip(values, spread, strict=True):
+            padded[1:-1, 1:-1][self.mask] = own
+            total[:] = 0
+            for dr, dc in (*self.steps, *((-r, -c) for r, c in self.steps)):
+                total += padded[1 + dr : 1 + dr + rows, 1 + dc : 1 + dc + columns]
+            out[:] = total[self.mask]
+        return spread
 
     def neighbour_means(self, posteriors: np.ndarray) -> np.ndarray:
         """m (K x n) from the posteriors (K x n)."""
-        return self._spread(posteriors) / self.counts
+        means = self._spread(posteriors)
+        means /= self.counts
+        return means
 
     def settled(self, alone: np.ndarray) -> np.ndarray:
         """The posteriors (K x n) with the prior, from those without it, by passes of the mean field."""
         posteriors = alone
         for _ in range(_PASSES):
-            means = self.strength * self.neighbour_means(posteriors)
-            new = alone * np.exp(means - means.max(axis=0))
+            new = self.neighbour_means(posteriors)
+            new *= self.strength
+            new -= new.max(axis=0)
+            np.exp(new, out=new)
+            new *= alone
             new /= np.maximum(new.sum(axis=0), np.finfo(float).tiny)
-            change, posteriors = float(np.abs(new - posteriors).max()), new
+            change = max(float(np.abs(own - old).max()) for own, old in zip(new, posteriors, strict=True))
+            posteriors = new
             if change < _SETTLED:
                 break
         return posteriors
@@ -60,6 +71,8 @@ class SpatialPrior:
         means = self.neighbour_means(posteriors)
         log_proportions = np.log(proportions)
         means *= self.strength
-        means -= logsumexp(log_proportions[:, None] + means, axis=0)
+        for start in range(0, means.shape[1], _PIECE):
+            part = means[:, start : start + _PIECE]
+            part -= logsumexp(log_proportions[:, None] + part, axis=0)
         rows.spread(states, "log_prior", means)
         return float(self.strength)

@@ -27,6 +27,9 @@ from .patterns import GapMixture, Patterns, by_rows, times_rows
 __all__ = ["Conditional", "GapRows", "Solved"]
 
 _LOG_2_PI = float(np.log(2 * np.pi))
+# Distances outside the axes below this share of the squared length are computed from residuals: the difference of
+# squares, which is faster, has lost too many digits.
+_LOST = 1e-7
 
 
 @dataclass(frozen=True)
@@ -163,13 +166,33 @@ class Conditional:
             u = residuals - by_rows(shift, part.counts)
             squares = norms - 2 * residuals @ a + by_rows(shift @ a, part.counts)
             score = times_rows(part.inner[k], u, part.counts)
-            explained = np.einsum("nq,nq->n", u, score)
+            rest = squares - np.einsum("nq,nq->n", u, score)
+            if (lost := np.flatnonzero(rest < _LOST * squares)).size:
+                rest[lost], score[lost] = self._remaining(part, k, lost, score[lost])
             log_det = by_rows(part.log_dets[k], part.counts) + (cells - mixture.q) * np.log(noise)
-            distances = np.maximum(squares - explained, 0) / noise
+            distances = np.maximum(rest, 0) / noise
             out[k] = -0.5 * (cells * _LOG_2_PI + log_det + distances)
             self.distances[k, part.rows] = distances
             self.scores[k, part.rows] = a + score
         return out
+
+    def _remaining(self, part: Solved, k: int, lost: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(beta_k r'W_oo^-1 r, A u) of some rows of a chunk whose squares nearly cancel.
+
+        |r - Q_o s|^2 + beta_k s'C^-1 s has positive terms only, and its least value at s = A u, which a Newton step
+        finds again from the residuals.
+        """
+        mixture, rows = self.mixture, np.arange(part.rows.start, part.rows.stop)[lost]
+        pattern = np.repeat(np.arange(len(part.counts)), part.counts)[lost]
+        observed = self.rows.patterns.observed[part.patterns][pattern]
+        centred = self.rows.values[rows] - observed * (mixture.overall + mixture.basis @ mixture.means[k])
+        precision = mixture.noises[k] * np.linalg.pinv(mixture.spreads[k], hermitian=True)
+        for step in range(2):
+            left = centred - observed * (score @ mixture.basis.T)
+            if not step:
+                slope = left @ mixture.basis - score @ precision
+                score = score + np.einsum("nab,nb->na", part.inner[k][pattern], slope)
+        return np.einsum("np,np->n", left, left) + np.einsum("na,ab,nb->n", score, precision, score), score
 
     # -- statistics ------------------------------------------------------------------------------------------------
 
