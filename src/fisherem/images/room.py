@@ -23,6 +23,6 @@ def check_room(shape: tuple[int, ...], used: int, n_clusters: int, memory, *, sp
     if size > budget:
         raise ValueError(
             f"the labels, posteriors and maps of {pixels:,} pixels in {n_clusters} groups take about "
-            f"{size / 1e9:,.2g} GB, more than the memory budget of {budget / 1e9:,.2g} GB: give more memory "
+            f"{size / 1e9:,.3g} GB, more than the memory budget of {budget / 1e9:,.3g} GB: give more memory "
             "(--memory), or cut a part out of the image"
         )
