@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, SparseFisherEM, datasets, plots
-from fisherem.plots import MergeDisplay, ProjectionDisplay
-from fisherem.plots.style import Display, colours_of, group_styles
+from fisherem.plots import MarkersDisplay, MergeDisplay, ProfilesDisplay, ProjectionDisplay, UncertaintyDisplay
+from fisherem.plots.style import Display, colormap_of, colours_of, group_styles
 
 
 @pytest.fixture
@@ -307,9 +307,37 @@ def test_palettes_are_lists_of_colours_or_names_of_maps():
     assert colours_of("tab10", 2) == ["#1f77b4", "#ff7f0e"]
     assert colours_of(["red", "#00ff00"], 3) == ["#ff0000", "#00ff00", "#ff0000"]
     assert len(set(colours_of("viridis", 12))) == 12
-    for palette in ("no such map", ["red", "nonsense"], []):
+    for palette in ("no such map", ["red", "nonsense"], [], 3):
         with pytest.raises(ValueError, match="palette must be"):
             colours_of(palette, 3)
+
+
+def test_scales_of_colours_are_colormaps_or_names_of_them():
+    import matplotlib
+
+    assert colormap_of(None, "gray").name == "gray"
+    assert colormap_of("viridis", "gray").name == "viridis"
+    assert colormap_of(matplotlib.colormaps["tab10"], "gray").name == "tab10"
+    displays = (
+        MarkersDisplay(np.ones((1, 2)), np.ones((1, 2)), ["a"], ["1", "2"]),
+        UncertaintyDisplay.from_posteriors(np.full((3, 3, 2), 0.5)),
+    )
+    for palette in ("no such map", ["red"], 3):
+        for display in displays:
+            with pytest.raises(ValueError, match="palette must be the name of a matplotlib colormap here; got"):
+                display.plot(palette=palette)
+    plt.close("all")
+
+
+def test_profiles_of_rows_with_gaps_and_in_any_unit(fitted):
+    X = np.array(fitted[1], float)
+    model, scaled = (FisherEM(3, n_init=1, random_state=0).fit(np.ldexp(X, e)) for e in (0, 700))
+    expected = ProfilesDisplay.from_estimator(model, X).values
+    np.testing.assert_allclose(ProfilesDisplay.from_estimator(scaled, np.ldexp(X, 700)).values, expected, atol=1e-9)
+    X[0, 0] = np.nan
+    found = ProfilesDisplay.from_estimator(model, X).values
+    np.testing.assert_array_equal(found[:, 1:], expected[:, 1:])
+    np.testing.assert_allclose(found[:, 0], expected[:, 0], atol=0.1)
 
 
 @pytest.mark.parametrize("K", [2, 3, 8, 12])

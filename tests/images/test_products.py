@@ -1,5 +1,6 @@
 """What a GIS user expects of the files, and of the maps in a paper."""
 
+import warnings
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import spectral.io.envi as envi
 from fisherem.images import Cube, Georeference, segment
 from fisherem.images.colours import colour_bands
 from fisherem.images.georeference import crs_name
-from fisherem.images.rasters import write_geotiff
+from fisherem.images.rasters import write_envi_classes, write_geotiff
 from fisherem.plots.places import MapPlace
 
 UTM = Georeference("EPSG:32632", (30.0, 0.0, 500000.0, 0.0, -30.0, 5200000.0))
@@ -126,3 +127,11 @@ def test_the_view_is_of_the_default_bands_if_the_file_names_them(plain_segmentat
     cube = replace(plain_segmentation.cube, default_bands=(20, 10, 5))
     assert colour_bands(cube, np.ones(24, bool)) == ((20, 10, 5), False)
     assert replace(plain_segmentation, cube=cube).colours.bands == (20, 10, 5)
+
+
+def test_an_image_of_one_row_is_written_without_a_warning(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = write_envi_classes(tmp_path / "x.hdr", np.array([[0, 1, -1]]), ["a", "b"], np.eye(3)[:2], Georeference())
+    assert (tmp_path / "x.img").read_bytes() == bytes([1, 2, 0])
+    assert path == tmp_path / "x.hdr"

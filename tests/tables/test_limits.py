@@ -18,6 +18,7 @@ from fisherem import FisherEM
 from fisherem.cli import main
 from fisherem.tables.errors import TableError
 from fisherem.tables.opening import open_table
+from fisherem.tables.parameters import check_number
 from tests.tables.h5ad_files import write_h5ad
 
 BUDGET = 2_000_000
@@ -164,3 +165,12 @@ def test_long_cells_are_shortened_in_errors(tmp_path):
     path.write_text("a,b\n" + "9" * 10_000 + ",1\n1,2\n")
     with pytest.raises(TableError, match=r"line 2, column 'a': '9{60}\.\.\.' is not a finite number"):
         open_table(path)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.int64, int])
+def test_numbers_of_every_type_are_checked_without_a_warning(kind):
+    check_number("ridge", kind(1), least=0)
+    with pytest.raises(ValueError, match="ridge must be a number at least 2"):
+        check_number("ridge", kind(1), least=2)
+    with pytest.raises(ValueError, match="ridge must be a number"):
+        check_number("ridge", 10**400)

@@ -47,16 +47,18 @@ def write_envi_classes(path: Path, labels, names, colours, georeference: Georefe
         **_envi_place(georeference),
     }
     shown = [(0, 0, 0), *_bytes(colours)]
-    envi.save_classification(
-        str(path),
-        class_codes(labels)[:, :, None],
-        class_names=["masked", *names],
-        class_colors=shown,
-        metadata=metadata,
-        force=True,
-        ext=".img",
-        interleave="bsq",
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "line buffering", RuntimeWarning)  # spectral's, for an image of one row
+        envi.save_classification(
+            str(path),
+            class_codes(labels)[:, :, None],
+            class_names=["masked", *names],
+            class_colors=shown,
+            metadata=metadata,
+            force=True,
+            ext=".img",
+            interleave="bsq",
+        )
     return path
 
 

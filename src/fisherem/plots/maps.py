@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .places import MapPlace
-from .style import PALETTE, Display, colours_of, legend_names, new_axes
+from .style import PALETTE, Display, colormap_of, colours_of, legend_names, new_axes
 
 __all__ = ["ColourViewDisplay", "LabelMapDisplay", "SpectraDisplay", "UncertaintyDisplay", "class_colours", "scale_bar"]
 
@@ -213,10 +213,8 @@ class UncertaintyDisplay(Display):
 
         `palette` is the name of a matplotlib colormap; the default is "viridis".
         """
-        import matplotlib
-
         ax = _map_axes(ax, self.values.shape, self)
-        colours = matplotlib.colormaps[palette or "viridis"].with_extremes(bad=_MASKED)
+        colours = colormap_of(palette, "viridis").with_extremes(bad=_MASKED)
         image = ax.imshow(np.ma.masked_invalid(self.values), cmap=colours, vmin=0, vmax=0.5, interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="uncertainty (1 - largest posterior)", shrink=0.8, extend="max")
         self.ax_ = ax

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .style import Display, new_axes, note_below
+from .style import Display, colormap_of, new_axes, note_below
 
 __all__ = ["MarkersDisplay", "effect_limit"]
 
@@ -83,8 +83,8 @@ class MarkersDisplay(Display):
         y, x = np.indices((v, K))
         there, limit = np.isfinite(self.share), effect_limit(self.effect)
         dots = ax.scatter(
-            x[there], y[there], s=_AREA * self.share[there], c=self.effect[there], cmap=palette or _DIVERGING,
-            vmin=-limit, vmax=limit, edgecolors="0.6", linewidths=0.5,
+            x[there], y[there], s=_AREA * self.share[there], c=self.effect[there],
+            cmap=colormap_of(palette, _DIVERGING), vmin=-limit, vmax=limit, edgecolors="0.6", linewidths=0.5,
         )  # fmt: skip
         ax.set_xticks(range(K), self.group_names, rotation=90 if max(map(len, self.group_names)) > _ROOM / K else 0)
         ax.xaxis.tick_top()

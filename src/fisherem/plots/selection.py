@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..estimators.pipelines import last_step, support_on
-from .style import Display, colours_of, new_axes, variable_names
+from .style import Display, colormap_of, colours_of, new_axes, variable_names
 
 __all__ = ["SelectionDisplay", "importance"]
 
@@ -122,6 +122,6 @@ class SelectionDisplay(Display):
         for i, ax in enumerate(axes):
             ax.set_axis_off()
             if i < m:
-                ax.imshow(self.values[i].reshape(self.image_shape), cmap=palette or "gray", vmin=0, vmax=1)
+                ax.imshow(self.values[i].reshape(self.image_shape), cmap=colormap_of(palette, "gray"), vmin=0, vmax=1)
                 ax.set_title(f"{self.methods[i]} ({self.counts[i]})", fontsize=9)
         return axes

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._utils.wording import column_name, count, group_names_of
+from ..tables.parameters import check_list
 
 __all__ = [
-    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colours_of", "group_legend", "group_style",
-    "group_styles", "is_given", "legend_names", "new_axes", "note_below", "variable_names",
+    "DARK_PALETTE", "MARKERS", "PALETTE", "Display", "caveat", "colormap_of", "colours_of", "group_legend",
+    "group_style", "group_styles", "is_given", "legend_names", "new_axes", "note_below", "variable_names",
 ]  # fmt: skip
 
 # Okabe & Ito's palette, safe for colour-blind readers, darkest contrasts first; their yellow is too pale for lines.
@@ -77,10 +78,21 @@ def _of_map(name: str, n: int) -> list[str]:
     return [to_hex(colour) for colour in chosen(np.linspace(0.05, 0.95, max(n, 1)))]
 
 
+def colormap_of(palette, usual: str):
+    """The matplotlib colormap of this name, or the usual one; a colormap is returned as it is."""
+    import matplotlib
+
+    if palette is None or (isinstance(palette, str) and palette in matplotlib.colormaps):
+        return matplotlib.colormaps[palette or usual]
+    if not isinstance(palette, matplotlib.colors.Colormap):
+        raise ValueError(f"palette must be the name of a matplotlib colormap here; got {palette!r}")
+    return palette
+
+
 def _checked(palette) -> list[str]:
     from matplotlib.colors import is_color_like, to_hex
 
-    given = list(palette)
+    given = check_list("palette", palette)
     wrong = [colour for colour in given if not is_color_like(colour)]
     if not given or wrong:
         what = repr(wrong[0]) if wrong else "an empty one"

@@ -142,7 +142,9 @@ class ProfilesDisplay(Display):
             rows = np.asarray(X, float)
             if rows.ndim != 2 or rows.shape[1] != values.shape[1]:
                 raise ValueError(f"X must have the model's {values.shape[1]} columns; got shape {rows.shape}")
-            mean, spread = rows.mean(axis=0), rows.std(axis=0)
+            exponents = np.frexp(np.nanmax(np.abs(rows), axis=0, initial=0.0))[1]  # squares may overflow or vanish
+            rows, values = np.ldexp(rows, -exponents), np.ldexp(values, -exponents)
+            mean, spread = np.nanmean(rows, axis=0), np.nanstd(rows, axis=0)
             flat = spread <= 1e-12 * np.abs(mean)  # rounding is all that a constant column varies by
             values = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, spread))
         known = getattr(model, "group_names_", None)
