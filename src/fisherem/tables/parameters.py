@@ -91,7 +91,7 @@ def check_number(name: str, value, *, integer=False, least=None, above=None, mos
     # scikit-learn's Interval accepts True as 1
     if isinstance(value, (bool, np.bool_)) or not (
         all(limit.is_satisfied_by(value) for limit in _intervals(integer, least, above, most))
-        and not (isinstance(value, numbers.Rational) and abs(value) > _LARGEST)
+        and not (isinstance(value, numbers.Integral) and abs(int(value)) > _LARGEST)
     ):
         limits = [f"at least {least}"] * (least is not None) + [f"above {above}"] * (above is not None)
         limits += [f"at most {most}"] * (most is not None)
