@@ -27,6 +27,7 @@ def run(folder, *words, **environment):
     process = start(folder, *words, **environment)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
+    return said
 
 
 def run_here(*words):
@@ -59,8 +60,10 @@ def test_two_runs_into_one_folder(folder):
 
 def test_no_home_and_no_temporary_folder(folder):
     run_here("fit", "d.csv", "-k", "3", "-o", "usual")
-    nowhere = str(folder / "nowhere")
-    run(folder, "fit", "d.csv", "-k", "3", "-o", "other", HOME=nowhere, XDG_CACHE_HOME=nowhere, TMPDIR=nowhere)
+    nowhere = str(folder / "d.csv" / "nowhere")  # below a file, where not even root can make a folder
+    where = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "XDG_CONFIG_HOME": nowhere, "TMPDIR": nowhere}
+    said = run(folder, "fit", "d.csv", "-k", "3", "-o", "other", "-q", **where)
+    assert said == ""
     for name in ("labels.csv", "variables.csv", "roles.csv"):
         assert (folder / "other" / name).read_bytes() == (folder / "usual" / name).read_bytes()
 

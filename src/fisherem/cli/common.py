@@ -109,10 +109,13 @@ def _numbers(text: str) -> list[int]:
 
 
 def quiet_warnings() -> None:
-    """Show warnings as one line on standard error, without the location in the code."""
+    """Show warnings as one line on standard error, without the location in the code; matplotlib says nothing of where
+    it keeps its fonts."""
+    import logging
     import warnings
 
     def show(message, category, filename, lineno, file=None, line=None):
         click.echo(f"note: {message}", err=True)
 
     warnings.showwarning = show
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
