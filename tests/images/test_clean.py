@@ -69,7 +69,7 @@ def test_lazy_rows_give_the_same_map():
 
     scene = mars_like(200, 160, 134, 3, seed=2)
     kept = segment(scene.cube, 3, max_iter=4)
-    lazy = segment(scene.cube, 3, max_iter=4, memory="1MB")
+    lazy = segment(scene.cube, 3, max_iter=4, memory="10MB")
     np.testing.assert_array_equal(lazy.labels, kept.labels)
     np.testing.assert_array_equal(lazy.support, kept.support)
 
