@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rasterio
 import zarr
+from scipy.io import savemat
 
 import fisherem.images.lines as lines_module
 from fisherem.images import as_cube, clean, read, read_mask, read_truth, segment
@@ -76,6 +77,19 @@ def test_blocks_that_are_too_large(tmp_path, kind):
             file["wavelength"] = np.arange(60.0)
     with pytest.raises(ValueError, match=r"x.\w+: a block of 2,000 x 2,000 x 60 values takes 1.92 GB, too much"):
         read(path)
+
+
+def test_matlab_files_that_unpack_to_more(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "x.mat", "w") as file:
+        file.create_dataset("table", (400, 10**6), "f8", chunks=(4, 1000), compression="gzip")
+    with pytest.raises(ValueError, match=r"x.mat: an array of 1,000,000 x 400 values takes 3.2 GB, too much"):
+        read(tmp_path / "x.mat", shape=(1000, 1000))
+    with pytest.raises(ValueError, match=r"x.mat: an array of 1,000,000 x 400 values takes 3.2 GB, too much"):
+        read_truth(tmp_path / "x.mat", (1000, 1000), variable="table")
+    savemat(tmp_path / "y.mat", {"cube": np.zeros((50, 40, 30))}, do_compression=True)
+    monkeypatch.setattr("fisherem.images.matlab5._MOST_BYTES", 8 * 50 * 40 * 30 - 1)
+    with pytest.raises(ValueError, match=r"y.mat is damaged or incomplete: 'cube' unpacks to more than 2 GB"):
+        read(tmp_path / "y.mat")
 
 
 def test_a_line_that_is_too_large(tmp_path):

@@ -12,7 +12,7 @@ from .._utils.extras import need_extra
 from ..tables.hdf5 import reason_of
 from .contained import OutsideError, check_hdf5
 from .cube import Cube
-from .lines import READ_WHOLE_BYTES, LazyLines
+from .lines import READ_WHOLE_BYTES, LazyLines, check_bytes
 from .matlab5 import is_matlab5, variables
 
 __all__ = ["Hdf5Lines", "fold_pixels", "load_array", "matlab_array", "read_matlab", "read_npy"]
@@ -99,6 +99,7 @@ def matlab_array(path: Path, shape: tuple[int, int], variable: str | None = None
         file, sizes = _open73(path)
         with file:
             name = _of_shape(sizes, variable, shape, path.name)
+            _check_size(file[name], path)
             return _values(lambda: file[name][...].T, path)
     found = _variables(path, start)
     sizes = {name: size for name, (size, _) in found.items()}
@@ -204,6 +205,12 @@ def _open73(path: Path):
     return file, found
 
 
+def _check_size(dataset, path: Path) -> None:
+    """Raise an error for a table, or an array of other dimensions, that is too large to be read at once."""
+    sides = " x ".join(f"{side:,}" for side in reversed(dataset.shape))
+    check_bytes(path.name, f"an array of {sides} values", dataset.size * dataset.dtype.itemsize)
+
+
 def _read_matlab73(path: Path, variable, shape, order) -> Cube:
     file, found = _open73(path)
     dataset = file[_choose(found, variable, shape, path.name)]
@@ -211,6 +218,7 @@ def _read_matlab73(path: Path, variable, shape, order) -> Cube:
         _check_shape(tuple(reversed(dataset.shape)), shape, path)
         return Cube(Hdf5Lines(dataset), path=str(path))
     with file:
+        _check_size(dataset, path)
         array = _values(lambda: dataset[...].T, path)
     return _as_cube(array, shape, order, path)
 

@@ -29,6 +29,8 @@ _NUMERIC = range(6, 16)
 _LOGICAL, _COMPLEX = 0x0200, 0x0800
 # Bytes of an array that hold its flags, sizes and name, with room to spare.
 _FRONT = 2**16
+# Bytes of an array that MATLAB stores in this format: a small file that unpacks to more is none of its own.
+_MOST_BYTES = 2**31
 
 
 _Order = Literal["<", ">"]
@@ -63,7 +65,9 @@ class MatlabVariable:
     def _unpacked(self) -> bytes:
         """Decompress an element: at most what the shape allows, and to its end, which verifies the checksum."""
         stream = zlib.decompressobj()
-        data = stream.decompress(self.element, _FRONT + 8 * math.prod(self.shape))
+        data = stream.decompress(self.element, _FRONT + min(8 * math.prod(self.shape), _MOST_BYTES))
+        if len(data) > _MOST_BYTES:
+            raise _DamagedError(f"{self.name!r} unpacks to more than 2 GB, the most that the format allows")
         if not stream.eof:
             raise _DamagedError(f"the compressed values of {self.name!r} are incomplete, or more than its size allows")
         return data[8:]
