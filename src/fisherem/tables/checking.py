@@ -169,7 +169,7 @@ def takes_gaps(estimator) -> bool:
 
 def _nan_for_na(X: Any) -> Any:
     """X with NaN in place of pd.NA in columns of dtype object, which NumPy cannot convert to a number."""
-    if isinstance(X, pd.DataFrame) and any(dtype == "object" for dtype in X.dtypes):
+    if isinstance(X, pd.DataFrame) and any(dtype == "object" for dtype in set(X.dtypes)):
         return X.mask(X.isna().to_numpy(), np.nan)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and (gaps := pd.isna(X)).any():
         return np.where(gaps, np.nan, X)
@@ -220,8 +220,8 @@ def _check_numeric(X) -> None:
     if (twice := repeated(names)) is not None:
         raise ValueError(f"two columns are named {twice[0]!r}: rename or drop one")
     # columns of dtype object may hold numbers: the conversion decides
-    kinds = [(name, kind_of(dtype)) for name, dtype in zip(names, X.dtypes, strict=True) if str(dtype) != "object"]
-    if bad := [(name, kind) for name, kind in kinds if kind != NUMBERS]:
+    kinds = {dtype: NUMBERS if str(dtype) == "object" else kind_of(dtype) for dtype in set(X.dtypes)}
+    if bad := [(n, kinds[dtype]) for n, dtype in zip(names, X.dtypes, strict=True) if kinds[dtype] != NUMBERS]:
         raise ValueError(f"columns must be numeric; {describe_refused(bad)}: drop or encode them")
 
 

@@ -165,7 +165,13 @@ def levels_of(column: pd.Series) -> list[str | None]:
 def category_columns(X: pd.DataFrame, categories: Any) -> list[int]:
     """The places of the columns of a frame that are categories or ordered levels, by their dtype or by request."""
     wanted = _requested(X, categories)
-    return sorted(wanted | {j for j in range(X.shape[1]) if j not in wanted and _holds_levels(X.iloc[:, j])})
+    may = {dtype: _may_hold_levels(dtype) for dtype in set(X.dtypes)}
+    places = [j for j, dtype in enumerate(X.dtypes) if may[dtype] and j not in wanted]
+    return sorted(wanted | {j for j in places if _holds_levels(X.iloc[:, j])})
+
+
+def _may_hold_levels(dtype) -> bool:
+    return dtype == object or kind_of(dtype) in ("categories", "text") or pd.api.types.is_bool_dtype(dtype)
 
 
 def _requested(X: pd.DataFrame, categories: Any) -> set[int]:
@@ -186,11 +192,8 @@ def _requested(X: pd.DataFrame, categories: Any) -> set[int]:
 
 def _holds_levels(column: pd.Series) -> bool:
     """Whether a column is text, a category or a boolean; text that is partly numbers has a mistake in it."""
-    kind = kind_of(column.dtype)
-    if kind == "categories" or pd.api.types.is_bool_dtype(column.dtype):
+    if kind_of(column.dtype) == "categories" or pd.api.types.is_bool_dtype(column.dtype):
         return True
-    if kind != "text" and column.dtype != object:
-        return False
     cells = column.dropna()
     if len(cells) and all(isinstance(cell, (bool, np.bool_)) for cell in cells):
         return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ _FIRST_LOOK = 50
 _LISTED = 6
 
 
+@lru_cache(maxsize=1024)  # a table may have a million columns of one dtype
 def kind_of(dtype) -> str:
     """What a column of this dtype holds: "numbers", "dates", ...; unknown dtypes count as "text"."""
     name = str(dtype).lower().removeprefix("sparse[")
