@@ -171,7 +171,11 @@ def category_columns(X: pd.DataFrame, categories: Any) -> list[int]:
 
 
 def _may_hold_levels(dtype) -> bool:
-    return dtype == object or kind_of(dtype) in ("categories", "text") or pd.api.types.is_bool_dtype(dtype)
+    return (
+        pd.api.types.is_object_dtype(dtype)
+        or kind_of(dtype) in ("categories", "text")
+        or pd.api.types.is_bool_dtype(dtype)
+    )
 
 
 def _requested(X: pd.DataFrame, categories: Any) -> set[int]:

@@ -120,10 +120,13 @@ def looks_like_dates(column: pd.Series) -> bool:
 
 def odd_columns(frame: pd.DataFrame) -> list[str]:
     """A sentence for the columns that count the rows, and one for those that are dates written as numbers."""
+    if not len(frame):
+        return []
     counted, dated = [], []
-    first = pd.to_numeric(frame.iloc[0], errors="coerce").to_numpy(float, na_value=np.nan) if len(frame) else np.empty(0)
     # the first cell rules out nearly every one of very many columns
-    for j in np.flatnonzero((first == 0) | (first == 1) | ((first >= _FIRST_DAY) & (first <= _LAST_DAY))):
+    first = pd.to_numeric(frame.iloc[0], errors="coerce").to_numpy(float, na_value=np.nan)
+    possible = (first == 0) | (first == 1) | ((first >= _FIRST_DAY) & (first <= _LAST_DAY))
+    for j in np.flatnonzero(possible).tolist():
         column = frame.iloc[:, j]
         if len(column) >= _LEAST_COUNTED and is_running(column):
             counted.append(str(frame.columns[j]))
