@@ -1,5 +1,7 @@
 """The floor of the covariances inside the axes."""
 
+import warnings
+
 import numpy as np
 
 from fisherem.core.dlm.m_step import floored
@@ -22,3 +24,12 @@ def test_no_floor_is_missed():
     covariances = np.array([np.diag([1.0, 1.0]), np.diag([0.6, 5.0])])
     assert floored(covariances, 0.59)[1].tolist() == [0, 0]
     assert floored(covariances, 0.61)[1].tolist() == [0, 1]
+
+
+def test_the_smallest_variances_are_raised_without_a_warning():
+    covariances = np.array([np.diag([1.0, 1e-320]), np.eye(2)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        raised, counts, _ = floored(covariances, 1e-9)
+    np.testing.assert_allclose(raised, [np.diag([1.0, 1e-9]), np.eye(2)])
+    assert counts.tolist() == [1, 0]

@@ -141,7 +141,9 @@ def floored(covariances: np.ndarray, floor: float):
     """
     try:
         factors = _factors(covariances)
-        if (floor * (factors[1] ** 2).sum(axis=(1, 2)) <= 1).all():
+        with np.errstate(over="ignore"):  # of the inverse of the smallest variances that a double can be
+            whole = (floor * (factors[1] ** 2).sum(axis=(1, 2)) <= 1).all()
+        if whole:
             return covariances, np.zeros(len(covariances), int), factors
     except np.linalg.LinAlgError:
         pass
