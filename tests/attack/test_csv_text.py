@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from fisherem._utils.spreadsheets import marked
 from fisherem.tables.opening import open_table
 
 from .outcomes import Case, attack
@@ -36,15 +37,15 @@ class Written:
     ragged: int | None  # the row that has a cell less
 
     def text(self) -> str:
-        """The file."""
-        lines = [] if self.names is None else [[*(["id"] if self.ids else []), *self.names]]
+        """The file, with names and ids that begin like formulas marked as spreadsheets need them."""
+        lines = [] if self.names is None else [[*(["id"] if self.ids else []), *map(marked, self.names)]]
         for i, row in enumerate(self.rows):
             cells = [repr(value).replace(".", self.decimal) for value in row]
             if self.broken is not None and self.broken[0] == i:
                 cells[self.broken[1]] = self.broken[2]
             if self.ragged == i:
                 cells.pop()
-            lines.append([self.ids[i], *cells] if self.ids else cells)
+            lines.append([marked(self.ids[i]), *cells] if self.ids else cells)
         records = [self.separator.join(map(self._cell, line)) for line in lines]
         for place in sorted(self.blank_lines, reverse=True):
             records.insert(min(place, len(records)), "")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from ..images.cube import Cube
-from ..tables.parameters import check_number, named_errors
+from ..tables.parameters import check_number
 
 __all__ = ["Scene", "mars_like"]
 
@@ -89,8 +89,9 @@ def mars_like(
         check_number(name, value, integer=True, least=least, most=most)
     check_number("noise", noise, least=0)
     check_number("dead_share", dead_share, least=0, most=1)
-    with named_errors("seed"):
-        rng = np.random.default_rng(seed)
+    if seed is not None:
+        check_number("seed", seed, integer=True, least=0)
+    rng = np.random.default_rng(seed)
     wavelengths = np.linspace(0.5, 2.6, bands)
     shapes = np.exp(-0.5 * ((wavelengths - FEATURES[:, :1]) / FEATURES[:, 1:]) ** 2)
     depths = DEPTHS[:n_classes]

@@ -31,6 +31,7 @@ from ..tables.dask_table import DaskTable
 from ..tables.frames import as_frame
 from ..tables.kinds import in_precision_of, is_anndata, precision_of
 from ..tables.scaling import bent, in_unit, rescaled
+from ..tables.sparse_table import SparseTable
 from .adjusting import TakesCovariates
 from .contributing import ExplainsRows
 from .describing import Described
@@ -126,6 +127,8 @@ class FittedMixture(
         weights, scales, powers = check_weights(sample_weight, table), self._scales(), self._powers()
         table = table if powers is None else bent(table, powers)
         table = rescaled(table, None if (scales == 1).all() else scales)
+        if isinstance(table, SparseTable):
+            table = table.precise(float(np.min(getattr(self, "noise_variances_", np.inf))))
         make = getattr(table, "rows", None)
         rows = ArrayRows(table, weights, n_jobs=self.n_jobs) if make is None else make(weights, self.n_jobs)
         rows.recentre(self._row_centre())

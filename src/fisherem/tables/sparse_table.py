@@ -14,6 +14,8 @@ from .kinds import sparse_frame
 
 __all__ = ["SparseTable"]
 
+# Squares of sparse values are corrected for the centre: differences below this share of the largest are rounding.
+_ROUNDING = 1e-13
 # Matrices of size p x p in memory: the covariance, its factor and a working copy.
 _SQUARES = 3
 
@@ -67,6 +69,13 @@ class SparseTable:
     def rows(self, weights, n_jobs) -> SparseRows:
         """The engine, with weights (n,) or None."""
         return SparseRows(self.matrix, weights, n_jobs=n_jobs)
+
+    def precise(self, least: float) -> SparseTable | np.ndarray:
+        """The table; dense if squared distances as small as `least` are told apart only so, and it fits in memory."""
+        largest = float(np.abs(self.matrix.data).max(initial=0.0))
+        if np.sqrt(least) >= np.sqrt(_ROUNDING) * largest or 8 * self.shape[0] * self.shape[1] > self.memory:
+            return self
+        return self.matrix.toarray()
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         """The rows with these numbers (ascending), as a dense array."""
