@@ -115,7 +115,7 @@ def test_every_estimator():
             if other is not None:
                 check_any(other, X[order])
                 if _settles(model) and _settles(other):
-                    check_same_groups(model, other, order)
+                    check_same_groups(model, other, order, X)
 
         return Case(run, (*WORDS, *ALSO), check)
 
