@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fisherem.policy.columns import spacing_floors
 from fisherem.search.group_statistics import (
     alike,
     between_shares,
@@ -53,6 +54,16 @@ def test_separation_is_the_trace_of_w_inverse_b(table):
     wide = np.hstack([X, X])  # W is singular
     assert separation(wide, labels) == pytest.approx(np.trace(B) / np.trace(W))
     assert separation(X[:, :0], labels) == 0.0
+
+
+@pytest.mark.parametrize("exponent", [-700, 700])
+def test_statistics_do_not_depend_on_the_unit(table, exponent):
+    X, labels = table
+    X = X - 1e6
+    Z = np.ldexp(X, exponent)
+    np.testing.assert_array_equal(between_shares(Z, labels), between_shares(X, labels))
+    np.testing.assert_array_equal(spacing_floors(np.ldexp(np.round(X), exponent)), spacing_floors(np.round(X)))
+    assert separation(Z, labels) == separation(X, labels)
 
 
 def test_q_values_are_those_of_scipy():

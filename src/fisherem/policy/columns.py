@@ -17,7 +17,7 @@ from ..core.starts.partitions import distinct_rows
 from ..rows.base import Rows
 from .thresholds import THRESHOLDS
 
-__all__ = ["Columns", "columns_of", "spacing_floors", "spiked"]
+__all__ = ["Columns", "columns_of", "spacing_floors", "spiked", "without_units"]
 
 # Rows from which the distinct values of a column are determined.
 _ROWS = 1000
@@ -70,7 +70,13 @@ def spacing_floors(values: np.ndarray) -> np.ndarray:
     It is the squared spacing of neighbouring values over 12: 1/3 for a yes/no column, 0 where most rows have a value of
     their own. A variance within a group cannot be known to be smaller.
     """
+    values = without_units(values)
     return _floors(np.sort(values, axis=0), values.var(axis=0))
+
+
+def without_units(values: np.ndarray) -> np.ndarray:
+    """The columns divided by powers of two, so that no square overflows or vanishes."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
 
 
 def spiked(values: np.ndarray) -> np.ndarray:

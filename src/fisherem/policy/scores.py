@@ -66,7 +66,8 @@ class Scores:
         low, middle, high = (quantiles[int(share * len(quantiles))] for share in (0.1, 0.5, 0.9))
         spread = (high - low) / 2.5631  # of a normal column, this is its standard deviation
         flat = quantiles.max(axis=0) == quantiles.min(axis=0)
-        spread = np.where(spread > 0, spread, np.where(flat, 1.0, quantiles.std(axis=0)))
+        with np.errstate(over="ignore"):  # where the spread is not needed
+            spread = np.where(spread > 0, spread, np.where(flat, 1.0, quantiles.std(axis=0)))
         kept = (floors > THRESHOLDS.few_valued) | flat
         theta = _fitted((quantiles - middle) / spread, total)
         return cls(middle + spread * theta[0], spread * np.exp(theta[1]), theta[2], theta[3], kept)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
+from ..policy.columns import without_units
 from ..policy.thresholds import THRESHOLDS
 
 __all__ = [
@@ -32,6 +33,7 @@ def _scatter(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def between_shares(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """sum_k n_k (m_kj - m_j)^2 / sum_i (y_ij - m_j)^2 of each column (p); 0 for constant ones."""
+    values = without_units(values)
     centred, means = _scatter(values, labels)
     total = (centred**2).sum(axis=0)
     flat = ~(total > 1e-18 * len(values) * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny) ** 2)
@@ -40,9 +42,10 @@ def between_shares(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def separation(coordinates: np.ndarray, labels: np.ndarray) -> float:
     """trace(W^-1 B) of the groups' coordinates (n x d); trace(B) / trace(W) where there are too many for W^-1."""
-    centred, means = _scatter(coordinates, labels)
-    B, W = means.T @ means, (centred - means).T @ (centred - means)
     n, d = coordinates.shape
+    exponent = int(np.frexp(np.abs(coordinates).max(initial=0.0))[1])  # of their common unit, whose square may overflow
+    centred, means = _scatter(np.ldexp(coordinates, -exponent), labels)
+    B, W = means.T @ means, (centred - means).T @ (centred - means)
     if d == 0 or np.trace(W) <= 0:
         return 0.0
     if d >= n - len(np.unique(labels)) or np.linalg.matrix_rank(W, hermitian=True) < d:

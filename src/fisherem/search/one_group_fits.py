@@ -15,6 +15,7 @@ from .._utils.parallel import run_tasks
 from .._utils.progress import progress_bar
 from .._utils.wording import count
 from ..estimators.pipelines import last_step, support_on
+from ..policy.columns import without_units
 from ..rows.base import one_thread_each
 from .draw_checkpoint import DrawStore
 from .group_statistics import between_shares, separation
@@ -54,6 +55,7 @@ def statistics(model, values: np.ndarray, labels: np.ndarray, names: list[str] |
     if hasattr(last_step(model)[1], "loadings_"):
         coordinates = np.asarray(model.transform(_named(values, names)), float)
     else:
+        values = without_units(values)
         spread = values.std(axis=0)
         coordinates = values[:, spread > 0] / spread[spread > 0]
     return np.stack([shares * separation(coordinates, labels), shares])
