@@ -86,7 +86,8 @@ class Asked:
             X[:, 1] = 0
         elif self.damage == "far":
             X[0, 0] = 1e30 if self.held == "float32" else 2.0**60
-        held = HOLDERS[self.held](X)
+        with np.errstate(invalid="ignore"):  # NaN as a count
+            held = HOLDERS[self.held](X)
         names = {
             "usual": [f"gene{j}" for j in range(self.p)], "twice": ["gene"] * self.p, "numbers": list(range(self.p)),
             "formulas": [f"=SUM({j})" for j in range(self.p)],
