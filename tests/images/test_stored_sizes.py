@@ -66,7 +66,7 @@ def test_very_many_tiny_chunks_of_a_zarr_store(tmp_path, open_it):
         open_it(path)  # 19,600 chunks
 
 
-@pytest.mark.parametrize("kind", ["h5", "zarr"])
+@pytest.mark.parametrize("kind", ["h5", "nc", "zarr"])
 def test_blocks_that_are_too_large(tmp_path, kind):
     path, sides, chunks = tmp_path / f"x.{kind}", (4000, 3000, 60), (2000, 2000, 60)
     if kind == "zarr":
@@ -75,7 +75,12 @@ def test_blocks_that_are_too_large(tmp_path, kind):
         with h5py.File(path, "w") as file:
             file.create_dataset("cube", sides, "f8", chunks=chunks, compression="gzip")
             file["wavelength"] = np.arange(60.0)
-    with pytest.raises(ValueError, match=r"x.\w+: a block of 2,000 x 2,000 x 60 values takes 1.92 GB, too much"):
+            if kind == "nc":
+                for i, label in enumerate(("y", "x", "band")):
+                    file["cube"].dims[i].label = label
+                    file.create_dataset(label, (sides[i],), "f4").make_scale(label)
+                    file["cube"].dims[i].attach_scale(file[label])
+    with pytest.raises(ValueError, match=rf"x.{kind}: a block of 2,000 x 2,000 x 60 values takes 1.92 GB, too much"):
         read(path)
 
 

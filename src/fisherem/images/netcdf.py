@@ -98,7 +98,7 @@ def _of_groups(xarray, path: Path, groups: list[str], options: dict[str, Any], v
             for coordinate in array.coords.values()
         ):
             array = array.assign_coords(wavelengths=(band, np.asarray(other.values), other.attrs))
-    cube = cube_of_labelled(array)
+    cube = cube_of_labelled(array, path.name)
     said: dict[str, Any] = {"path": str(path), "bad_bands": None if good is None else ~good}
     if cube.georeference.transform is None:
         said["remarks"] = (

@@ -74,8 +74,11 @@ def sides(dims) -> tuple[int, int, int]:
     return places[0][0], places[1][0], places[2][0]
 
 
-def cube_of_labelled(array, **known) -> Cube:
-    """The Cube of a DataArray: dimensions, wavelengths, coordinate system, fill value and scales by their names."""
+def cube_of_labelled(array, name: str = "", **known) -> Cube:
+    """The Cube of a DataArray: dimensions, wavelengths, coordinate system, fill value and scales by their names.
+
+    `name` is that of its file, for errors.
+    """
     axes = sides(array.dims)
     attributes = {**array.attrs}
     fill = attributes.get("_FillValue", attributes.get("missing_value"))
@@ -94,7 +97,7 @@ def cube_of_labelled(array, **known) -> Cube:
             unit = stored.get(array.dims[axes[0]], 1)
         else:
             unit = stored[axes[0]] if stored else 1
-        data = held_or_lazy(ArrayLines(array, axes, unit=int(unit)))
+        data = held_or_lazy(ArrayLines(array, axes, unit=int(unit), name=name))
     scale, offset = (float(attributes.get(name, usual)) for name, usual in (("scale_factor", 1), ("add_offset", 0)))
     if offset:
         p = data.shape[2]
