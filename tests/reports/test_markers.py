@@ -13,6 +13,7 @@ from selenium.webdriver.support.ui import Select
 import fisherem
 from fisherem import explain, report
 from fisherem.plots.markers import effect_limit
+from fisherem.plots.style import colours_of
 from fisherem.reports.content.markers import Dots
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
@@ -119,6 +120,8 @@ def test_the_page_takes_a_palette(three, wines):
     )  # after the usual ones: it counts in the dark, too
     assert "--g1: #00ff00" in style
     assert "--g2: #ff0000" in style
+    spread = build(three, wines[0], palette="viridis").palette[:3]
+    assert spread == colours_of("viridis", 3)  # all of the map, however few the groups are
     with pytest.raises(ValueError, match="palette must be"):
         build(three, wines[0], palette="nonsense")
 
