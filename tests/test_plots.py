@@ -148,8 +148,29 @@ def test_loadings_hold_the_selected_variables_largest_first(fitted):
     drawn = LoadingsDisplay.from_estimator(model, n_variables=2).plot().ax_
     assert len(drawn.patches) == 4
     assert "the 2 largest shown" in drawn.get_title()
+    assert "178 rows in 3 groups, not checked on other rows" in drawn.get_title()
     with pytest.raises(ValueError, match="no axes"):
         LoadingsDisplay.from_estimator(FisherEM(1).fit(X))
+    plt.close("all")
+
+
+def test_many_axes_and_many_groups_are_images():
+    """Bars and lines can be told apart for a few axes and groups only."""
+    values = np.random.default_rng(0).normal(size=(41, 4))
+    names = [f"a long name of variable number {j}" for j in range(41)]
+    ax = plots.LoadingsDisplay(values[:, :3], names, 41, 41).plot().ax_
+    assert (len(ax.patches), len(ax.images)) == (41 * 3, 0)
+    ax = plots.LoadingsDisplay(values, names, 41, 41, about="8 rows").plot().ax_
+    np.testing.assert_array_equal(ax.images[0].get_array(), values)
+    assert (len(ax.patches), ax.get_title()) == (0, "41 of 41 variables selected\n8 rows")
+    means, selected = np.random.default_rng(1).normal(size=(6, 41)), np.ones(41, bool)
+    for K, p in ((5, 41), (6, 40)):
+        ax = plots.ProfilesDisplay(means[:K, :p], selected[:p], names[:p], True).plot().ax_
+        assert (len(ax.lines), len(ax.images)) == (K, 0)
+    image = plots.ProfilesDisplay(means, selected, names, True, group_names=list("abcdef")).plot().ax_
+    np.testing.assert_array_equal(image.images[0].get_array(), means)
+    assert image.images[0].norm.vmin == -image.images[0].norm.vmax
+    assert [text.get_text() for text in image.get_yticklabels()] == list("abcdef")
     plt.close("all")
 
 
@@ -402,7 +423,10 @@ def test_the_dot_plot_shows_the_table(fitted):
     dots = ax.collections[0]
     np.testing.assert_allclose(dots.get_sizes(), 130 * display.share.ravel())
     np.testing.assert_allclose(dots.get_array(), display.effect.ravel())
-    assert (np.abs(display.effect) > dots.norm.vmax).mean() <= 0.1  # the colours do not end early
+    assert (np.abs(display.effect).max(axis=1) > dots.norm.vmax).mean() <= 0.1  # the colours do not end early
+    named = plots.MarkersDisplay.from_estimator(model, X, group_names=["x" * 40, "y", "z"]).plot().ax_
+    assert [text.get_text() for text in named.get_xticklabels()] == ["x" * 14 + "…" + "x" * 13, "y", "z"]
+    assert any("178 rows in 3 groups, not checked on other rows" in text.get_text() for text in named.texts)
     none = table.assign(effect=0.0)
     with pytest.raises(ValueError, match="no variable differs"):
         plots.MarkersDisplay.from_markers(none)

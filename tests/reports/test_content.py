@@ -12,6 +12,7 @@ from fisherem import FisherEM, ModelSearch, SparseFisherEM, Stability, explain
 from fisherem.model.criteria import CRITERIA, Criterion
 from fisherem.reports.content import rows
 from fisherem.reports.content.stability import VariableBack
+from fisherem.reports.page.data import tables
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
 from fisherem.reports.words.summary import criteria_table, labels_table, summary, variables_table
@@ -174,6 +175,13 @@ def test_the_path_draws_selected_variables_with_the_values_of_the_table(search, 
     X, _ = wines
     content = build(search, X)
     path, table = content.search.path, {v.index: v for v in content.variables}
+    head, *lines = tables(content)["path"]
+    assert head == ["axis weights", "sparsity", path.label, "variables", *(one.name for one in path.sizes)]
+    assert len(lines) == sum(map(len, path.lines.values()))
+    chosen = [line for line in lines if line[:2] == [path.weighting, path.chosen]]
+    assert [line[2:4] for line in chosen] == [[path.value, path.n_selected]]
+    at = path.shares.index(path.chosen)
+    np.testing.assert_allclose(chosen[0][4:], [one.values[at] for one in path.sizes], rtol=1e-3)
     at_choice = path.shares.index(path.chosen)
     assert [curve.index for curve in path.sizes] == [v.index for v in content.variables[: len(path.sizes)]]
     for curve in path.sizes:

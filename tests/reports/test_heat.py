@@ -156,6 +156,7 @@ def test_annotations_are_lines_above_the_map(three, wines):
     assert (second.low, second.high) == ("0", "177")
     assert [t["name"] for t in data_of(render(content))["heat"]["tracks"]] == ["kind", "height"]
     many = tracks(pd.DataFrame({"x": [f"c{i % 30}" for i in range(178)]}), np.arange(178))[0]
+    assert many.categories[:3] == ["c0", "c1", "c2"]  # c10 comes after c9
     assert len(many.categories) == 12
     assert many.categories[-1] == "other"
 

@@ -8,6 +8,7 @@ import pytest
 
 from fisherem import FisherEM, ModelSearch, report
 from fisherem.policy.number_of_groups.rules import all_rules
+from fisherem.reports.page.data import tables
 from fisherem.reports.page.table_content import build
 from fisherem.reports.words.how_many import joins_of, verdict_of
 
@@ -59,6 +60,20 @@ def test_rules_are_rows_with_what_they_pick(judged):
         assert len(row.values) == 4
     assert part.rules[2].values[0] == "–"  # one group has no halves
     assert part.consensus.shape == (len(part.groups),) * 2
+
+
+def test_the_consensus_of_the_groups_is_saved(judged, wines):
+    content = build(judged, wines[0])
+    head, *lines = tables(content)["consensus"]
+    part = content.verdict
+    assert head == ["group", *content.names]
+    for a, (name, *shares) in enumerate(lines):
+        assert name == content.names[a]
+        for b, share in enumerate(shares):
+            pairs = [
+                part.consensus[i, j] for i in np.flatnonzero(part.groups == a) for j in np.flatnonzero(part.groups == b)
+            ]
+            assert share == pytest.approx(np.mean(pairs), rel=1e-3)
 
 
 def test_a_criterion_has_no_verdict(search, wines):

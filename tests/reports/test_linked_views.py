@@ -68,6 +68,28 @@ def test_a_group_of_the_legend_is_marked_everywhere(browser, pages, three, by_ke
     assert opacity(0) == 1
 
 
+def test_the_page_says_how_the_marked_group_is_split(browser, pages, three):
+    visit(browser, pages["three"])
+    largest = int(np.bincount(three.labels_).argmax())
+    for k in (largest, 2, 0):
+        if k != largest:
+            click(browser, one(browser, f"#groups tr[data-group='{k}'] th"))
+        said = one(browser, "#split").text
+        assert f"For group {k + 1}, fisherem subcluster model.skops DATA --group {k + 1} -o inside" in said
+        assert f"model.subcluster(X, {k + 1})" in said
+
+
+def test_strips_of_groups_have_their_names(browser, wines, tmp_path):
+    model = FisherEM(2, random_state=0, n_init=1).fit(wines[0])
+    fisherem.report(model, wines[0], tmp_path / "page.html", group_names=["Nebbiolo of the hills", "b" * 40])
+    visit(browser, tmp_path / "page.html")
+    frame = one(browser, "#plot .frame")
+    names = [e for e in browser.find_elements(By.CSS_SELECTOR, "#plot text.tick") if e.text[0] in "Nb"]
+    assert [e.text for e in names] == ["Nebbiolo of the hills", "b" * 11 + "…" + "b" * 10]
+    assert all(e.rect["x"] >= one(browser, "#scatter").rect["x"] for e in names)
+    assert all(e.rect["x"] + e.rect["width"] <= frame.rect["x"] for e in names)
+
+
 def test_only_the_marked_group_is_drawn_if_asked(browser, pages, three):
     visit(browser, pages["three"])
     click(browser, one(browser, "#only-marked"))

@@ -13,6 +13,7 @@ from selenium.webdriver.support.ui import Select
 import fisherem
 from fisherem import explain, report
 from fisherem.plots.markers import effect_limit
+from fisherem.plots.style import colours_of
 from fisherem.reports.content.markers import Dots
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
@@ -71,12 +72,15 @@ def test_dots_have_the_area_of_the_share_and_the_colour_of_the_effect(three, win
         assert (red > blue) == (effect > 0) or abs(effect) < 0.2
 
 
-@pytest.mark.parametrize(("largest", "limit"), [(1.0, 2.5), (2.6, 5.0), (9.0, 10.0), (300.0, 20.0)])
-def test_colours_end_where_few_effects_are_larger(largest, limit):
-    """At most one dot in ten lies beyond."""
-    effect = np.array([[-largest] * 3 + [0.1] * 7, [1000.0, np.nan] + [-largest / 2] * 8])
+@pytest.mark.parametrize(("largest", "limit"), [(1.0, 2.5), (2.6, 4.0), (9.0, 10.0), (300.0, 20.0)])
+def test_colours_end_where_the_largest_effects_of_few_variables_are_larger(largest, limit):
+    """At most one variable in ten has an effect beyond, however many groups have small ones."""
+    effect = np.full((11, 12), 0.1)
+    effect[np.arange(11), np.arange(11)] = -largest
+    effect[10, 10], effect[0, 11] = 1000.0, np.nan
     assert effect_limit(effect) == limit
-    dots = Dots([0, 1], ["a", "b"], effect, np.ones((2, 10)), [0, 1], [f"group {k + 1}" for k in range(10)])
+    names = [f"group {k + 1}" for k in range(12)]
+    dots = Dots(list(range(11)), list("abcdefghijk"), effect, np.ones((11, 12)), list(range(11)), names)
     assert dots.limit == limit
 
 
@@ -116,6 +120,8 @@ def test_the_page_takes_a_palette(three, wines):
     )  # after the usual ones: it counts in the dark, too
     assert "--g1: #00ff00" in style
     assert "--g2: #ff0000" in style
+    spread = build(three, wines[0], palette="viridis").palette[:3]
+    assert spread == colours_of("viridis", 3)  # all of the map, however few the groups are
     with pytest.raises(ValueError, match="palette must be"):
         build(three, wines[0], palette="nonsense")
 

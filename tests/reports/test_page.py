@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import fisherem
 from fisherem import FisherEM, SparseFisherEM
+from fisherem._utils.wording import shorten
 from fisherem.reports.content import rows
 from fisherem.reports.figures.svg import labelled, ticks
 from fisherem.reports.page.table import render
@@ -190,6 +191,16 @@ def test_one_group_has_no_picture(wines):
     assert "the model without groups" in page.all_text
     assert not page.scripts
     assert "Profile of the group means" in page.all_text
+
+
+@pytest.mark.parametrize("limit", [8, 9, 30])
+def test_long_names_keep_their_beginning_and_their_end(limit):
+    names = [f"concentration of protein {j:03d} in the cytosol ({j:03d})" for j in range(20)]
+    short = [shorten(name, limit) for name in names]
+    assert max(map(len, short)) <= limit
+    assert len(set(short)) == 20
+    assert all(one.startswith("con") and one.endswith(name[-3:]) for one, name in zip(short, names, strict=True))
+    assert shorten("x" * limit, limit) == "x" * limit
 
 
 def test_two_groups_have_one_axis(wines):

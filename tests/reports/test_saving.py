@@ -143,6 +143,15 @@ def test_the_values_of_pictures_are_saved_as_csv(browser, pages, downloads, thre
         mine = X[line[0]].to_numpy()[three.labels_ == int(line[1].removeprefix("group ")) - 1]
         wanted = np.quantile(mine, [0.05, 0.25, 0.5, 0.75, 0.95])
         np.testing.assert_allclose(np.array(line[2:], float), wanted, rtol=1e-3, atol=1e-8)
+    head, *lines = values("heatmap")
+    chosen = X.columns[three.support_]
+    assert head[:2] == ["row", "group"]
+    assert sorted(head[2:]) == sorted(chosen)
+    order = [X.index.get_loc(line[0]) for line in lines]
+    assert sorted(order) == list(range(178))
+    assert [line[1] for line in lines] == [f"group {three.labels_[i] + 1}" for i in order]
+    z = ((X - X.mean()) / X.std(ddof=0)).loc[:, head[2:]].clip(-2.5, 2.5).to_numpy()[order]
+    np.testing.assert_allclose(np.array([line[2:] for line in lines], float), z, atol=2.5 / 30 + 0.01)
     head, *lines = values("subspace")
     assert head == ["row", "group", "axis 1", "axis 2"]
     found = np.array([line[2:] for line in lines], float)

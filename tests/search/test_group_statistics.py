@@ -75,7 +75,18 @@ def test_q_values_are_those_of_scipy():
 def test_ranks_count_the_table_once_and_ties():
     z = np.array([[2.0, 0.0], [1.0, 0.0], [2.0, -1.0], [3.0, 5.0]])
     assert rank_p_values(z[:, :1]).tolist() == [3 / 4]  # itself, the tie and 3
-    assert rank_p_values(z).tolist() == [4 / 7, 6 / 7]
+    assert rank_p_values(z).tolist() == [4 / 8, 7 / 8]
+
+
+@pytest.mark.parametrize("common", [0.0, 0.8, 1.0])
+def test_no_more_than_a_share_has_p_values_up_to_it(common):
+    """Each of the alike rows is the table in turn: the share is exact, also for columns that depend on each other."""
+    rng = np.random.default_rng(1)
+    z = (1 - common) * rng.normal(size=(18, 7)) + common * rng.normal(size=(18, 1))
+    p = np.array([rank_p_values(np.roll(z, -i, axis=0)) for i in range(18)])
+    for level in (0.05, 0.1, 0.5):
+        assert (p <= level).sum() <= level * p.size
+        assert (p <= level).sum() >= level * p.size - 7  # of equal columns all or none
 
 
 @pytest.mark.parametrize("common", [0.0, 1.0], ids=["independent", "dependent"])

@@ -50,8 +50,11 @@ def column_name(j: int) -> str:
 
 
 def shorten(name: str, limit: int) -> str:
-    """The name, or what fits into `limit` characters with an ellipsis."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
+    """The name, or its beginning and its end in `limit` characters: names often differ in their last ones."""
+    if len(name) <= limit:
+        return name
+    end = (limit - 1) // 2
+    return f"{name[: limit - 1 - end].rstrip()}…{name[len(name) - end :].lstrip()}"
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -125,7 +125,8 @@ _table_options = _all_of((
     click.option("--id-column", metavar="NAME",
                  help="Column of the file with the names of its rows; by default one that is called an identifier, or "
                  "the first one, if it holds unique text."),
-    click.option("--label-column", metavar="NAME", help="Column of known classes, for scoring only (not fitted)."),
+    click.option("--label-column", metavar="NAME",
+                 help="Column of known classes, for scoring only (not fitted); for explain, the groups."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column of the file to leave out (may be repeated)."),
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
                  help="Meaning of a comma inside a number, if a text file is ambiguous."),

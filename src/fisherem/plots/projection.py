@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.wording import count
+from .._utils.wording import count, shorten
 from ..estimators.naming import axis_names
 from ..estimators.pipelines import on_its_rows
 from .style import (
@@ -27,6 +27,8 @@ __all__ = ["ProjectionDisplay"]
 
 # Names of variables: their size, and the height of a line of them, in points.
 _FONT, _LINE = 9, 11
+# Characters of such a name: longer ones would leave the picture.
+_CHARACTERS = 24
 # The 95% quantile of chi squared with two degrees of freedom, and with one: what the contours enclose.
 _CONTOUR = {2: 5.991, 1: 3.841}
 
@@ -191,7 +193,7 @@ class ProjectionDisplay(Display):
         for tip, at, up, name, is_right in zip(tips, outside, raised, self.names, right, strict=True):
             ax.annotate("", tip, middle, arrowprops={"arrowstyle": "-|>", "color": "0.35", "lw": 1.1})
             ax.annotate(
-                name, at, (0, up), textcoords="offset points", color="0.2", fontsize=_FONT,
+                shorten(name, _CHARACTERS), at, (0, up), textcoords="offset points", color="0.2", fontsize=_FONT,
                 ha="left" if is_right else "right", va="center", path_effects=halo,
             )  # fmt: skip
 

@@ -57,7 +57,7 @@ class StabilityDisplay(Display):
         ax.axvline(self.threshold, color="0.3", lw=1, ls=":")
         ax.set_xlim(0, 1.05)
         ax.set_xlabel("share of the subsamples that select it")
-        bound = f"at most {self.bound:.1f} expected false selections at {self.threshold:g}; "
+        bound = f"at most {self.bound:.1f} expected false selections at {self.threshold:g}\n"
         ax.set_title(f"{bound if np.isfinite(self.bound) else ''}ARI between refits {self.agreement:.2f}", fontsize=10)
         ax.legend(frameon=False, loc="lower right")
         self.ax_ = ax

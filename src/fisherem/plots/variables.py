@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.wording import shorten
 from ..estimators.adjusting import refuse_unadjusted
 from ..estimators.naming import axis_names
 from ..estimators.pipelines import on_its_rows
@@ -27,6 +28,22 @@ __all__ = ["LoadingsDisplay", "ProfilesDisplay"]
 
 # Up to this many variables the profile names each one; with more, names would overlap, so the axis shows numbers.
 _MAX_NAMED = 40
+# Up to this many axes have bars, and up to this many groups have lines over variables without names; more are an image.
+_MOST_BARS, _MOST_LINES = 3, 5
+# Characters of a name beside a picture.
+_CHARACTERS = 36
+_DIVERGING, _SEQUENTIAL = "RdBu_r", "viridis"
+
+
+def _image(ax, values: np.ndarray, label: str, diverging: bool, across=None):
+    """`values` as coloured cells with a colour bar; where they diverge, white is 0."""
+    largest = float(np.abs(values).max(initial=0)) or 1.0
+    limits = {"vmin": -largest, "vmax": largest} if diverging else {}
+    shown = ax.imshow(
+        values, cmap=_DIVERGING if diverging else _SEQUENTIAL, aspect="auto", interpolation="nearest", extent=across,
+        **limits,
+    )  # fmt: skip
+    ax.figure.colorbar(shown, ax=ax, label=label, pad=0.02)
 
 
 @dataclass(repr=False)
@@ -45,6 +62,8 @@ class LoadingsDisplay(Display):
         How many there are.
     axis_names : tuple of d str
         What the axes are made of: "axis 1: flavanoids, proline".
+    about : str
+        The rows and groups of the fit, and that they were not checked.
     """
 
     loadings: np.ndarray
@@ -52,6 +71,7 @@ class LoadingsDisplay(Display):
     n_selected: int
     n_variables: int
     axis_names: tuple[str, ...] = ()
+    about: str = ""
 
     @classmethod
     def from_estimator(cls, model, *, names=None, n_variables=30) -> LoadingsDisplay:
@@ -70,25 +90,35 @@ class LoadingsDisplay(Display):
         shown = selected[np.argsort(-size[selected], kind="stable")][:n_variables]
         all_names = variable_names(model, names, p)
         return cls(
-            model.loadings_[shown], [all_names[j] for j in shown], len(selected), p, tuple(axis_names(model, all_names))
+            model.loadings_[shown], [all_names[j] for j in shown], len(selected), p,
+            tuple(axis_names(model, all_names)), caveat(len(model.labels_), len(model.weights_), is_given(model)),
         )  # fmt: skip
 
     def plot(self, ax=None, *, palette=None):
-        """A bar per variable and axis, side by side, in the colours of `palette` (see `ProjectionDisplay.plot`)."""
+        """A bar per variable and axis, side by side, in the colours of `palette` (see `ProjectionDisplay.plot`).
+
+        More than three axes are an image with a column for each; red loadings are positive.
+        """
         m, d = self.loadings.shape
-        ax = new_axes(ax, (7, 1.4 + (0.12 + 0.14 * d) * m))
-        height, colours = 0.8 / d, colours_of(palette, d)
+        bars = d <= _MOST_BARS
+        ax = new_axes(ax, (7, 1.4 + (0.12 + 0.14 * d) * m) if bars else (max(6.0, 3.5 + 0.4 * d), 3.0 + 0.22 * m))
         called = self.axis_names or tuple(f"axis {j + 1}" for j in range(d))
-        for j in range(d):
-            place = np.arange(m) + (j - (d - 1) / 2) * height
-            ax.barh(place, self.loadings[:, j], height, color=colours[j], label=called[j])
-        ax.axvline(0, color="0.3", lw=0.8)
-        ax.set_yticks(np.arange(m), self.names)
-        ax.invert_yaxis()
-        ax.set_xlabel("loading")
+        if bars:
+            height, colours = 0.8 / d, colours_of(palette, d)
+            for j in range(d):
+                place = np.arange(m) + (j - (d - 1) / 2) * height
+                ax.barh(place, self.loadings[:, j], height, color=colours[j], label=called[j])
+            ax.axvline(0, color="0.3", lw=0.8)
+            ax.invert_yaxis()
+            ax.set_xlabel("loading")
+            ax.legend(frameon=False)
+        else:
+            _image(ax, self.loadings, "loading", True)
+            ax.set_xticks(range(d), called, rotation=90)
+        ax.set_yticks(np.arange(m), [shorten(name, _CHARACTERS) for name in self.names])
         shown = f", the {m} largest shown" if m < self.n_selected else ""
-        ax.set_title(f"{self.n_selected} of {self.n_variables} variables selected{shown}", fontsize=10)
-        ax.legend(frameon=False)
+        said = f"\n{self.about}" if self.about else ""
+        ax.set_title(f"{self.n_selected} of {self.n_variables} variables selected{shown}{said}", fontsize=10)
         self.ax_ = ax
         return self
 
@@ -154,33 +184,42 @@ class ProfilesDisplay(Display):
         )
 
     def plot(self, ax=None, *, group_names=None, palette=None):
-        """A line per group, a grey bar per selected variable.
+        """A line per group, a grey bar per selected variable; of many groups and variables, an image.
 
         The legend calls the groups by their names, else "group 1", "group 2", ..., unless K `group_names` are given.
         `palette` is as in `ProjectionDisplay.plot`.
         """
         K, p = self.values.shape
         ax = new_axes(ax, (9, 5))
-        places = range(1, p + 1)  # people count variables from 1
         group_names = legend_names(self.group_names if group_names is None else group_names, K)
+        what = "mean (standard deviations)" if self.standardised else "mean"
+        lines = p <= _MAX_NAMED or K <= _MOST_LINES
+        if lines:
+            self._draw_lines(ax, group_names, palette)
+            ax.set_ylabel(what)
+            group_legend(ax, K)
+        else:
+            _image(ax, self.values, what, self.standardised, (0.5, p + 0.5, K - 0.5, -0.5))
+            ax.set_yticks(range(K), [shorten(name, _CHARACTERS) for name in group_names])
+        if p <= _MAX_NAMED:
+            ax.set_xticks(range(1, p + 1), [shorten(name, _CHARACTERS) for name in self.names], rotation=90)
+        else:
+            ax.set_xlabel("number of the variable, from 1")
+        said = f"\n{caveat(self.n_rows, K, self.given)}" if self.n_rows else ""
+        grey = " (grey)" if lines and not self.selected.all() else ""
+        ax.set_title(f"{int(self.selected.sum())} of {p} variables selected{grey}{said}", fontsize=10)
+        self.ax_ = ax
+        return self
+
+    def _draw_lines(self, ax, group_names, palette) -> None:
+        K, p = self.values.shape
         styles = group_styles(K, palette)
         if not self.selected.all():  # marking every variable would distinguish none
             for j in np.flatnonzero(self.selected):
                 ax.axvspan(j + 0.5, j + 1.5, color="0.85", lw=0, zorder=0)
-        for k in range(K):
-            colour, marker = styles[k]
+        for k, (colour, marker) in enumerate(styles):
             line = "-" if k < len(PALETTE) else "--"
             ax.plot(
-                places, self.values[k], line, color=colour, marker=marker if p <= _MAX_NAMED else None, ms=5, lw=1.2,
-                label=group_names[k],
+                range(1, p + 1), self.values[k], line, color=colour, marker=marker if p <= _MAX_NAMED else None, ms=5,
+                lw=1.2, label=group_names[k],
             )  # fmt: skip
-        if p <= _MAX_NAMED:
-            ax.set_xticks(places, self.names, rotation=90)
-        else:
-            ax.set_xlabel("number of the variable, from 1")
-        ax.set_ylabel("mean (standard deviations)" if self.standardised else "mean")
-        said = f"\n{caveat(self.n_rows, K, self.given)}" if self.n_rows else ""
-        ax.set_title(f"{int(self.selected.sum())} of {p} variables selected (grey){said}", fontsize=10)
-        group_legend(ax, K)
-        self.ax_ = ax
-        return self

@@ -103,12 +103,13 @@ def pools(z: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def rank_p_values(z: np.ndarray) -> np.ndarray:
-    """(1 + number of draws as large in any column) / (1 + draws m), for each of the m values of the table, z[0].
+    """For each of the m values of the table, the share of all values, its own and those of draws, that are as large.
 
-    The table's own other columns do not count: several variables that differ would raise each other's p-values.
+    z is 1 + draws x m, the table first. Its own columns count like those of a draw: with rows that are alike, a share a
+    of all values then has p <= a, however much the columns depend on each other. Without them more would have.
     """
-    draws = np.sort(z[1:], axis=None)
-    return (1 + draws.size - np.searchsorted(draws, z[0], side="left")) / (1 + draws.size)
+    every = np.sort(z, axis=None)
+    return (every.size - np.searchsorted(every, z[0], side="left")) / every.size
 
 
 def q_values(p: np.ndarray) -> np.ndarray:

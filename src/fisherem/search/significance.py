@@ -55,8 +55,8 @@ def significance(
     the variable has no part.
 
     Variables of a kind (many values or few, large or small shares by chance) whose draws look alike once each is
-    divided by its spread are ranked among the draws of all of them, and p-values below 1 / (1 + draws) are possible.
-    These are right as far as the variables are alike.
+    divided by its spread are ranked among all of them and their draws, and p-values below 1 / (1 + draws) are possible.
+    These are right as far as the variables are alike. q-values are hardly below 1 / (1 + draws).
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _frame(part: Part, drawn: list[np.ndarray], names) -> pd.DataFrame:
     ranks, pooled = np.empty(p), np.zeros(p, bool)
     sizes = np.cbrt(np.nanmean([one[1] for one in drawn], axis=0))
     for kind in map(np.flatnonzero, (few, ~few)):
-        for group in pools(z[1:, kind], sizes[kind]):
+        for group in pools(z[:, kind], sizes[kind]):  # the table like a draw, or its own extremes would be spared
             pooled[kind[group]] = len(group) > 1
             ranks[kind[group]] = rank_p_values(z[:, kind[group]])
     K = len(np.unique(part.labels)) if part.pair is None else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,13 +78,18 @@ def _track(name: str, column: pd.Series, rows: np.ndarray) -> Track:
     counts = pd.Series(texts[texts != ""]).value_counts(sort=False)
     commonest = counts.sort_values(ascending=False, kind="stable").index[:_MOST_CATEGORIES].tolist()
     if len(counts) > _MOST_CATEGORIES:
-        commonest = [*sorted(commonest[:-1]), "other"]
+        commonest = [*sorted(commonest[:-1], key=_natural), "other"]
     else:
-        commonest.sort()
+        commonest.sort(key=_natural)
     place = {text: i for i, text in enumerate(commonest)}
     shown = texts[rows]
     levels = np.array([-1 if not text else place.get(text, len(commonest) - 1) for text in shown])
     return Track(clean(name, 40), levels, [text or "missing" for text in shown], commonest, "", "")
+
+
+def _natural(text: str) -> list[tuple[str, int]]:
+    """A key that puts "batch 2" before "batch 10"."""
+    return [(words, int(number or 0)) for words, number in re.findall(r"([^0-9]*)([0-9]*)", text)]
 
 
 def _numeric(name: str, values: np.ndarray, rows: np.ndarray) -> Track:

@@ -10,6 +10,7 @@ from ..content.variables import QUANTILES
 from ..content.why import Why
 from ..figures import svg
 from ..text import short
+from ..words.how_chosen import Path
 from .table_content import Content
 
 __all__ = ["caveat", "page_data", "tables"]
@@ -69,7 +70,30 @@ def tables(content: Content) -> dict[str, list[list]]:
     for v in content.variables:
         if v.quantiles is not None:
             boxes += [[v.name, content.names[k], *map(_drawn, row)] for k, row in enumerate(v.quantiles)]
-    return {"profile": profile, "distributions": boxes}
+    found = {"profile": profile, "distributions": boxes}
+    if content.search is not None and content.search.path is not None:
+        found["path"] = _path(content.search.path)
+    if content.verdict is not None and content.verdict.consensus is not None:
+        found["consensus"] = _consensus(content.verdict.consensus, content.verdict.groups, content.names)
+    return found
+
+
+def _path(path: Path) -> list[list]:
+    """A line per weighting of the axes and sparsity; the loadings are those of the chosen weighting."""
+    sizes = [dict(zip(path.shares, one.values, strict=True)) for one in path.sizes]
+    lines: list[list] = [["axis weights", "sparsity", path.label, "variables", *(one.name for one in path.sizes)]]
+    for name, points in path.lines.items():
+        for share, value, variables in points:
+            shown = [_drawn(size[share]) if name == path.weighting else "" for size in sizes]
+            lines.append([name, share, value, variables, *shown])
+    return lines
+
+
+def _consensus(shares: np.ndarray, groups: np.ndarray, names: list[str]) -> list[list]:
+    """How often rows of one group (lines) and rows of another (columns) were put together, on average."""
+    there = np.unique(groups).tolist()
+    means = [[_drawn(shares[np.ix_(groups == a, groups == b)].mean()) for b in there] for a in there]
+    return [["group", *(names[k] for k in there)], *([names[a], *m] for a, m in zip(there, means, strict=True))]
 
 
 def _drawn(value: float) -> float | str:

@@ -194,7 +194,7 @@ def build(
         **by_row,
         given=given is not None,
         names=called,
-        palette=None if palette is None else colours_of(palette, len(PALETTE)),
+        palette=None if palette is None else _colours(palette, K),
         named=called != group_names_of(None, K),
         why=why(fitted, table, by_row["points"].rows, names, by_row["points"].groups, called),
         certainty=sure,
@@ -207,6 +207,11 @@ def build(
         joins=[] if sure.saturated else joins_of(posteriors, called),
         stability=again,
     )
+
+
+def _colours(palette, K: int) -> list[str]:
+    """Those of K groups in the page's slots: a colormap is spread over the groups that there are."""
+    return colours_of(colours_of(palette, min(K, len(PALETTE))), len(PALETTE))
 
 
 def _maps(

@@ -15,6 +15,19 @@
     return `${away} standard deviations from the mean`;
   }
 
+  // What the cells show: a line per row, as they stand in the picture.
+  const shownAt = (line, column) => {
+    const level = heat.levels[line].charCodeAt(column) - FIRST;
+    return level > 2 * MIDDLE ? "" : ((level - MIDDLE) * heat.unit).toFixed(2);
+  };
+  Page.values[figure.dataset.values] = () => [
+    ["row", "group", ...heat.tracks.map((track) => track.name), ...heat.variables.map((j) => data.names[j])],
+    ...heat.places.map((row, column) => [
+      data.ids[row], data.groups[data.group[row]].name, ...heat.tracks.map((track) => track.texts[column]),
+      ...heat.variables.map((_, line) => shownAt(line, column)),
+    ]),
+  ];
+
   figure.querySelectorAll("svg.heat").forEach((svg) => {
     const area = svg.querySelector(".area"), names = [...svg.querySelectorAll(".pick")];
     const marker = Page.svg("rect", { class: "rowline", visibility: "hidden" }, svg);
@@ -101,7 +114,7 @@
     heat.places.forEach((row, column) => {
       const x = number("x") + (column + 0.5) * width + 4, id = data.ids[row];
       const text = Page.svg("text", { x: x, y: y, transform: `rotate(90 ${x - 4} ${y})`, class: "rowname", "data-row": row }, svg);
-      text.textContent = id.length > 16 ? id.slice(0, 15) + "…" : id;
+      text.textContent = Page.shorten(id, 16);
     });
     Marking.show();
   });

@@ -27,6 +27,11 @@ const Marking = (function () {
       });
     }
     const said = KINDS.filter((kind) => marked[kind] !== null).map((kind) => words[kind](marked[kind]));
+    if (marked.group !== null && Page.byId("split")) {
+      const fill = (name, text) => Page.byId("split").querySelectorAll(".split-" + name).forEach((node) => { node.textContent = text; });
+      fill("name", data.groups[marked.group].name);
+      fill("number", marked.group + 1);
+    }
     Page.byId("marked-text").textContent = said.length ? "Marked: " + said.join(", ") : "";
     Page.byId("marked").hidden = !said.length;
   }

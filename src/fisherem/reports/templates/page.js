@@ -3,6 +3,15 @@ const Page = {};
 
 Page.byId = (id) => document.getElementById(id);
 
+Page.values = {}; // for pictures that have no table beside them: name -> a function that returns its lines
+
+// A name, or its beginning and its end: names of a table often differ in their last characters.
+Page.shorten = function (name, most) {
+  if (name.length <= most) return name;
+  const end = Math.floor((most - 1) / 2);
+  return name.slice(0, most - 1 - end).trimEnd() + "…" + name.slice(name.length - end).trimStart();
+};
+
 Page.svg = function (name, attributes, parent, text) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);

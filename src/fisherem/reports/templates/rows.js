@@ -134,7 +134,7 @@
     ...state.found.map((i) => shown.map((key) => file(key, i))),
   ];
   // What the scatter draws: the coordinates of its rows, which stand first in all lists.
-  Page.pointsAsText = () => [
+  Page.values.subspace = () => [
     ["row", "group", ...data.axes.map((_, j) => `axis ${j + 1}`)],
     ...data.axes[0].map((_, i) => [data.ids[i], data.groups[data.group[i]].name, ...data.axes.map((axis) => axis[i])]),
   ];

@@ -142,7 +142,7 @@
     csvButton(toolbar(holder), name, lines, `Save the table ${name} as CSV`);
   });
   // pictures without a table beside them: the values that they show
-  const valuesButton = (bar, name) => csvButton(bar, name, () => Page.data.tables[name] || Page.pointsAsText(), `Save the values of ${name} as CSV`);
+  const valuesButton = (bar, name) => csvButton(bar, name, () => Page.data.tables[name] || Page.values[name](), `Save the values of ${name} as CSV`);
   document.querySelectorAll("[data-picture]").forEach((figure) => {
     const name = figure.dataset.picture, map = figure.querySelector("img");
     const bar = toolbar(figure.closest(".maps > *") ? figure.lastElementChild : figure); // maps stand side by side

@@ -8,6 +8,7 @@
   const drawn = data.group.slice(0, n);
   const flat = data.axes.length === 1;
   const MARGIN = { left: 48, right: 12, top: 12, bottom: 40 };
+  const LABEL = 22; // characters of a group's name beside its strip, and of a variable's at its arrow
   const REACH = 16; // pixels: how near the pointer must be to a mark
   const STRIP = 1.96; // 95% of a normal density on a line
   const MOST_ARROWS = 10; // more would cover the points; a marked variable has its arrow in any case
@@ -56,7 +57,7 @@
   const brush = el("rect", { class: "brush", visibility: "hidden" }, svg);
 
   const axisName = (j) => (state.width < 500 ? "axis " + (j + 1) : data.axisNames[j]); // what it is made of, where there is room
-  const shortened = (name) => (name.length > 6 ? name.slice(0, 5) + "…" : name);
+  const label = (g) => Page.shorten(g.own ? g.name : g.name.replace("group ", ""), state.width < 500 ? 6 : LABEL);
 
   function drawFrame() {
     frame.replaceChildren();
@@ -68,7 +69,7 @@
     if (flat) {
       data.groups.forEach((g, k) => {
         if (py(-k) > MARGIN.top && py(-k) < bottom)
-          el("text", { x: MARGIN.left - 6, y: py(-k) + 4, "text-anchor": "end", class: "tick" }, frame, shortened(g.own ? g.name : g.name.replace("group ", "")));
+          el("text", { x: MARGIN.left - 6, y: py(-k) + 4, "text-anchor": "end", class: "tick" }, frame, label(g));
       });
     } else {
       for (const [v, label] of Geometry.ticks(state.view.y0, state.view.y1, 6)) {
@@ -103,8 +104,8 @@
       el("path", { d: "M2,0L-6,-3.5V3.5Z", transform: `translate(${x},${y}) rotate(${angle})`, class: "arrowhead" }, arrow);
       const left = x < px(mx);
       const room = left ? x - MARGIN.left : state.width - MARGIN.right - x;
-      const most = Math.max(5, Math.min(24, Math.floor((room - 8) / 7.2)));
-      const name = a.name.length > most ? a.name.slice(0, most - 1) + "…" : a.name;
+      const most = Math.max(5, Math.min(LABEL, Math.floor((room - 8) / 7.2)));
+      const name = Page.shorten(a.name, most);
       el("text", { x: x + (left ? -7 : 7), y: y + 4, "text-anchor": left ? "end" : "start", class: "arrowname" }, arrow, name);
     });
   }
@@ -145,6 +146,7 @@
     if (width < 120 || Math.abs(width - state.width) < 1) return; // too narrow to draw in: a page that is being laid out
     const atHome = !state.view || same(state.view, state.home);
     state.width = width;
+    if (flat) MARGIN.left = Math.max(48, 26 + 6.2 * Math.max(...data.groups.map((g) => label(g).length)));
     state.height = flat ? Math.max(180, 60 + 70 * K) : Math.max(320, Math.min(560, width * 0.68));
     svg.setAttribute("viewBox", `0 0 ${state.width} ${state.height}`);
     state.home = homeView();
