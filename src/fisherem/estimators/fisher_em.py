@@ -91,9 +91,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     means : {"latent", "full"}, default="latent"
         Where the groups' means may differ: inside the axes only, about the overall mean (the paper's eq. 4), or in
         every variable (its eqs 8 and 12). With "latent" and a common noise variance the groups depend only on the
-        coordinates inside the axes, so with sparse axes only on the selected variables. "full" was the only choice in
-        version 0.1.
-
+        coordinates inside the axes, so with sparse axes only on the selected variables.
     noise_factors : int, "auto" or None, default=None
         Factors of the noise that all groups share (size, brightness, batch), in addition to a spherical part: 0 is the
         paper's model, p - 1 or more allow any covariance. "auto" chooses their number by BIC, once the groups are known
