@@ -132,9 +132,10 @@ def segment(
     image, clusters, normalise, truth, truth_variable, names, model_file, tolerance, resample, variable, shape, seed,
     output, as_json, quiet, **options,
 ):  # fmt: skip
-    """Segment a hyperspectral IMAGE and write maps, bands, spectra and a report page.
+    """Segment a hyperspectral image.
 
-    IMAGE is an ENVI, GeoTIFF, NetCDF, HDF5, Zarr, .mat or .npy file.
+    Writes maps, selected bands, mean spectra and a report page. IMAGE is an ENVI, GeoTIFF, NetCDF, HDF5, Zarr, .mat or
+    .npy file.
     """
     from .._utils.atomic import output_folder
     from ..images import read, read_truth

@@ -22,10 +22,10 @@ __all__ = ["reproduce"]
 @quiet_option
 @friendly
 def reproduce(part, quick, as_published, seed, jobs, output, quiet):
-    """Run the paper's experiments and put its numbers beside ours.
+    """Repeat the paper's experiments.
 
-    PART is one of the tables, the figures, or all of them (by default). Writes tables as Markdown and CSV, pictures,
-    and a page results.md with what the numbers say.
+    PART is one of the tables, the figures, or all of them (the default). Writes tables with the paper's figures beside
+    ours (Markdown and CSV), pictures, and results.md with a summary of each table.
     """
     from ..experiments import PARTS
     from ..experiments import reproduce as run
