@@ -13,7 +13,7 @@ __all__ = ["reproduce"]
 
 @click.command()
 @click.argument("part", type=Registered("experiments:PARTS", words=("all",)), default="all")
-@click.option("--quick", is_flag=True, help="A taste in about two minutes: fewer replications, starts and data sets.")
+@click.option("--quick", is_flag=True, help="About two minutes: fewer replications, starts and data sets.")
 @click.option("--as-published", is_flag=True,
               help="Table 3 with the paper's algorithms and search alone, for both readings of the means.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
@@ -31,7 +31,7 @@ def reproduce(part, quick, as_published, seed, jobs, output, quiet):
     from ..experiments import reproduce as run
 
     if as_published and part not in ("all", "table3"):
-        raise click.UsageError(f"--as-published is about table3; got {part}")
+        raise click.UsageError(f"--as-published applies to table3 only; got {part}")
     parts = PARTS if part == "all" else (part,)
     options = {"quick": quick, "seed": seed, "n_jobs": jobs, "as_published": as_published}
     try:

@@ -108,7 +108,7 @@ def _why(estimator, X):
 @_of_a_model("report.html", "File for the page.")
 @group_names_option
 @click.option("--significance", "p_values", type=click.Path(path_type=Path), metavar="FILE",
-              help="What `fisherem significance` has written for these rows (CSV): p- and q-values for the "
+              help="Output of `fisherem significance` for these rows (CSV): p- and q-values for the "
               "page.")  # fmt: skip
 @click.option("--markers", type=click.Path(path_type=Path), metavar="FILE",
               help="Also write what marks each group (CSV).")  # fmt: skip
