@@ -87,7 +87,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         Threads over blocks of rows; None means all cores. The result does not depend on it.
     memory : str or int, default="1GB"
         The budget for rows that are read from a file (a memory map, a path, Zarr, Parquet), such as "500MB". See
-        the page on big data for what it covers. Arrays and frames in memory are not affected.
+        the page on large data for what it covers. Arrays and frames in memory are not affected.
     means : {"latent", "full"}, default="latent"
         Where the groups' means may differ: inside the axes only, about the overall mean (the paper's eq. 4), or in
         every variable (its eqs 8 and 12). With "latent" and a common noise variance the groups depend only on the
