@@ -48,7 +48,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     model : str, default="auto"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
         notation ("alpha_kj beta"). "auto" chooses among AB, AkB and DkB, which have a common noise: each is fitted
-        inside the axes of the most compact one, and the penalised likelihood there decides. With means="full" it
+        inside the axes of the most compact one, and the penalised likelihood there decides; where a covariance per
+        group gains clearly more, it is DkB. With means="full" it
         chooses between AB and DkBk. With a noise per group (names that end in Bk) the size of a row's residual outside
         the axes also affects the posteriors, and with it all variables.
     discriminant : {"auto", "svd", "regression", "orthonormal"}, default="auto"
@@ -107,8 +108,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         totals over the median total) and log(1 + x) is taken, before everything else; means and likelihoods are those
         of the logarithms, and new rows are given as counts. (It is not called `transform`, which is a method.)
     min_size : int, float or "auto", default="auto"
-        Rows (from 1 on) or share of the rows (below 1) that a group needs: another start than k-means is not moved to
-        for groups that are smaller, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
+        Rows (from 1 on) or share of the rows (below 1) that a group needs: a start other than k-means is not taken if
+        it makes smaller groups, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
     categories : list of column names or numbers, optional
         Columns of numbers that are categories. Columns of text, of the dtypes category and bool, and ordered
         categories are recognised by themselves.
