@@ -144,7 +144,7 @@ def of_table_4(numbers: pd.DataFrame) -> list[str]:
     if len(own) and len(rivals):
         lines.append(
             f"In the same run the sparse versions take {own.min():.2f} to {own.max():.2f} s and the rivals "
-            f"{rivals.min():.2f} to {rivals.max():.2f} s; ten k-means runs are included in ours."
+            f"{rivals.min():.2f} to {rivals.max():.2f} s; twenty k-means runs are included in ours."
         )
     call = numbers[numbers["method"] == DEFAULT].dropna(subset="seconds")
     if len(call):
