@@ -19,7 +19,7 @@ X, cultivar = datasets.load("wine", as_frame=True)
 X = (X - X.mean()) / X.std()
 
 # %%
-# Two axes (K - 1) separate three groups. The variables are selected together with the groups.
+# Two axes (K - 1) separate three groups. The fit also selects the variables.
 
 model = SparseFisherEM(n_clusters=3, random_state=0).fit(X)
 print(f"{model.support_.sum()} of {X.shape[1]} variables:", ", ".join(X.columns[model.support_]))
