@@ -1,7 +1,7 @@
 """P-values after clustering: how often they reject without groups, and how often they find what is there.
 
 `python benchmarks/significance.py` draws tables of one group of four kinds (`--kind` for one of them), fits and calls
-`significance` with `--draws` tables, and prints the share of variables with p <= 0.05; 0.03 to 0.07 is expected. With
+`significance` with `--draws` tables, and prints the share of variables with p <= 0.05; the target is 0.03 to 0.07. With
 7 variables and 17 draws, 0.05 is a p-value that can occur: (1 + 5) / (1 + 7 * 17). `--method k-means` clusters by
 KMeans instead, which takes a tenth of the time and shows the tables of one group and the pooling alone. `--kind power`
 is the paper's simulation (n = 300, mu = 1.7; give `--draws 99`): how often q < 0.05 for the five variables and for the

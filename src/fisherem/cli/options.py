@@ -123,10 +123,10 @@ def table_options(command):
 _table_options = _all_of((
     click.argument("data", type=click.Path(path_type=Path)),
     click.option("--id-column", metavar="NAME",
-                 help="Column of the file with the names of its rows; by default one whose name says that it is an "
-                 "identifier, or the first one if it holds unique text."),
+                 help="Column of the file with the names of its rows; by default one that is called an identifier, or "
+                 "the first one, if it holds unique text."),
     click.option("--label-column", metavar="NAME",
-                 help="Column of known classes, for scoring only (not fitted); for explain, the groups to explain."),
+                 help="Column of known classes, for scoring only (not fitted); for explain, the groups."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column of the file to leave out (may be repeated)."),
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
                  help="Meaning of a comma inside a number, if a text file is ambiguous."),
