@@ -232,9 +232,9 @@ def main() -> None:
     growth()
     usps()
     wide_all()
-    print("\n| measured | ratio | target |\n|---|---|---|")
+    print("\n| measured | ratio | expected |\n|---|---|---|")
     for what, value, target, good in ROWS:
-        print(f"| {what.strip()} | {value}{'' if good else ' (missed)'} | {target} |")
+        print(f"| {what.strip()} | {value}{'' if good else ' (outside)'} | {target} |")
     return None
 
 

@@ -10,8 +10,8 @@ __all__ = ["report", "resident", "timed", "watched"]
 
 
 def report(what: str, value: str, target: str = "", good: bool = True) -> None:
-    """Print a line: what was measured, its value and its target, and whether it was met."""
-    print(f"{'ok  ' if good else 'MISS'} {what}: {value}" + (f" (target {target})" if target else ""), flush=True)
+    """Print a line: what was measured, its value, what is expected, and a mark where it lies outside of that."""
+    print(f"{'' if good else '! '}{what}: {value}" + (f" (expected {target})" if target else ""), flush=True)
 
 
 def timed(function):

@@ -138,7 +138,7 @@ if find_spec("kmodes"):
 
 
 def main() -> None:
-    """All methods on all tables, means, and what the targets say."""
+    """All methods on all tables, means, and what is expected of them."""
     rows, known, selected_noise, zoo_accuracy = [], [], [], 0.0
     for kind, name, (table, classes, K, categories) in tables():
         row = {"kind": kind, "table": name}

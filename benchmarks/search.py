@@ -132,7 +132,7 @@ def speed():
     alone *= 7 / 3  # three of the seven numbers of groups, evenly spaced
     print(f"\nusps358, K=2..8 x 12 models x 5 starts: search {whole:.0f} s, single fits {alone:.0f} s on {cores} cores")
     print(f"search / single fits: {whole / alone:.2f}")
-    print(f"search / (their sum / cores): {whole / alone * cores:.2f} (target <= 1.3)")
+    print(f"search / (their sum / cores): {whole / alone * cores:.2f} (expected <= 1.3)")
     inside = search.results_["seconds"].sum()
     print(f"search / (its own fits' seconds / cores): {whole / inside * cores:.2f}")
     for method in ("two-step", "regression", "svd"):
@@ -144,7 +144,7 @@ def speed():
         found = ModelSearch(SparseFisherEM(method=method, random_state=0), **grid).fit(X)
         path = time.perf_counter() - begin
         points = int((found.results_["method"] != "dense").sum())
-        ratio = f"{path:.1f} s / cold sparse fit {cold:.1f} s = {path / cold:.1f} (target <= 5)"
+        ratio = f"{path:.1f} s / cold sparse fit {cold:.1f} s = {path / cold:.1f} (expected <= 5)"
         print(f"{method}: path of {points} points {ratio}", flush=True)
 
 

@@ -19,7 +19,7 @@ X, cultivar = datasets.load("wine", as_frame=True)
 X = (X - X.mean()) / X.std()
 
 # %%
-# Three groups lie in a plane (K - 1 = 2 axes). The variables are found together with the groups.
+# Two axes (K - 1) separate three groups. The fit also selects the variables.
 
 model = SparseFisherEM(n_clusters=3, random_state=0).fit(X)
 print(f"{model.support_.sum()} of {X.shape[1]} variables:", ", ".join(X.columns[model.support_]))
@@ -32,14 +32,14 @@ display = ProjectionDisplay.from_estimator(model, X).plot()
 display.ax_.set_title(f"178 wines, {model.support_.sum()} of 13 measurements")
 
 # %%
-# The groups depend on the selected measurements alone: whatever the other columns hold, every wine stays in its group.
+# The groups depend on the selected measurements alone: changing the other columns changes no wine's group.
 
 changed = X.copy()
 changed.loc[:, ~model.support_] = 0.0
 print("the same groups:", (model.predict(changed) == model.labels_).all())
 
 # %%
-# The other measurements differ between the groups, too, but the selected ones explain how.
+# The other measurements also differ between the groups, but the selected ones explain these differences.
 
 print(model.roles_[["variable", "role", "conditional_gain", "explained_by"]].round(1).to_string())
 

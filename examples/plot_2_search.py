@@ -42,7 +42,7 @@ print(best[["model", "n_selected", "bic", "gain"]].round(1).to_string())
 PathDisplay.from_search(search).plot(n_labels=5)
 
 # %%
-# Once the number of groups is known, no path is needed: the default call finds the variables together with the groups.
+# Once the number of groups is known, no path is needed: the default call selects the variables.
 
 model = SparseFisherEM(3, random_state=0).fit(X)
 print("selected:", np.flatnonzero(model.support_))

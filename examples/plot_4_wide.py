@@ -33,8 +33,8 @@ for method, settings in calls.items():
     )
 
 # %%
-# The eight variables of the default make the groups. The other 42 are not lost: they are redundant, as the eight
-# explain how they differ.
+# The eight variables of the default make the groups. The other 42 are not lost: they are redundant, because the eight
+# explain their differences.
 
 roles = fits["default"].roles_
 print(roles["role"].value_counts().to_string())

@@ -21,7 +21,7 @@ print(found.cleaning)
 
 # %%
 # The map beside the truth and beside k-means: on the same pixels, each divided by its norm, and on the pixels as they
-# are in the file, where k-means follows the light and the slopes, which multiply whole spectra. Groups have no order:
+# are in the file, where k-means follows light and slope, which multiply whole spectra. Groups have no order:
 # they get the numbers of the classes with which they share most pixels.
 
 

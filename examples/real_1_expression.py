@@ -26,14 +26,14 @@ print(lymphoma.summary())
 print(pd.crosstab(pd.Series(cells, name="kind"), pd.Series(lymphoma.labels_ + 1, name="group")))
 
 # %%
-# One sample of 62 is in another group than its kind, which is what k-means gets with all 4,026 genes. Five genes
-# suffice; which five is partly chance, as hundreds of others differ in the same way.
+# One sample of 62 is not grouped with its kind, as by k-means with all 4,026 genes. Nine genes suffice; which nine is
+# partly chance, because hundreds of others differ in the same way.
 
 print(lymphoma.roles_["role"].value_counts().to_string())
 
 # %%
-# Colon: intensities from 6 to 20,000, so logarithms, and standardised. What is found has nothing to do with the tissue.
-# ``gain_`` is below 0, which says the same without the labels: the selected genes do not pay for themselves.
+# Colon: intensities from 6 to 20,000, so logarithms, and standardised. The groups have nothing to do with the tissue.
+# ``gain_`` is below 0, which shows without the labels that the selected genes are not worth their price.
 
 raw, tissue = datasets.load("colon", as_frame=True)
 logs = np.log(raw)

@@ -24,9 +24,8 @@ print(model.summary())
 print(pd.crosstab(pd.Series(digits, name="digit"), pd.Series(model.labels_ + 1, name="group")))
 
 # %%
-# Few pixels are enough for nine digits in ten. And here is the first failure.
-# Standardised, as is right for wines, a pixel at the edge that is nearly always white counts as much as any other: the
-# groups are lost.
+# Few pixels are enough for nine digits in ten. The first failure: standardised, as is right for wines, a pixel at the
+# edge that is nearly always white counts as much as any other, and the groups are lost.
 
 shaded = X[:, X.std(axis=0) > 0]
 standardised = (shaded - shaded.mean(axis=0)) / shaded.std(axis=0)
@@ -40,8 +39,7 @@ for name, fit in fits.items():
 
 # %%
 # The second failure is in those numbers: the gain is larger for the poor partition, so it must not be used to choose
-# between them. Saturated pixels are far from Gaussian. For the same reason a search for the number of groups ends in
-# "not decided" on this table.
+# between them. Saturated pixels are far from Gaussian.
 #
 # The groups' means, and the selected pixels: the gaps on the left, where 3, 5 and 8 differ.
 

@@ -155,6 +155,15 @@ def test_tables_that_pages_show_exist():
             assert (page.parent / target).exists(), f"{page.name} shows {target}"
 
 
+def test_tables_of_figures_name_the_command_that_makes_them():
+    """In the section of the page that shows them."""
+    command = re.compile(r"`(make|fisherem|python benchmarks/|benchmarks/)[ \w]|^fisherem reproduce", flags=re.M)
+    for page in PAGES:
+        for section in re.split(r"^#+ ", page.read_text(), flags=re.M):
+            shown = re.findall(r"^:file: (\S+)$", section, flags=re.M)
+            assert not shown or command.search(section), f"{page.name} shows {shown} and names no command"
+
+
 def test_short_tables_are_those_of_the_long_ones():
     for name, rows in runpy.run_path(str(ROOT / "docs/tables.py"))["tables"]().items():
         with (ROOT / "docs/results" / f"{name}.csv").open(encoding="utf-8") as file:

@@ -125,10 +125,28 @@ def test_the_conda_recipe_has_this_version_and_the_dependencies_of_the_package()
     assert listed == {name.replace("matplotlib>", "matplotlib-base>") for name in wanted}
 
 
+def test_the_matrix_has_the_lowest_scikit_learn_that_is_allowed():
+    matrix = (ROOT / ".github/workflows/test.yml").read_text()
+    lowest = re.search(r'"scikit-learn>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())[1]
+    assert re.search(r'scikit-learn: "([\d.]+)"', matrix)[1] == f"{lowest}.0"
+
+
 def test_the_paper_cites_what_its_bibliography_holds():
     cited = set(re.findall(r"@(\w+\d{4})", (ROOT / "paper.md").read_text()))
     held = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(), re.M))
     assert cited == held
+
+
+def test_the_paper_has_the_form_that_joss_asks_for():
+    """Its sections in their order, and 750 to 1,750 words; who submits it adds names and statements of their own."""
+    head, body = (ROOT / "paper.md").read_text().removeprefix("---\n").split("\n---\n", 1)
+    assert re.findall(r"^# (.*)$", body, re.M) == [
+        "Summary", "Statement of need", "State of the field", "Software design", "Research impact statement",
+        "References",
+    ]  # fmt: skip
+    assert 750 <= len(body.split()) <= 1750
+    for name in ("title", "tags", "authors", "affiliations", "date", "bibliography"):
+        assert re.search(rf"^{name}:", head, re.M)
 
 
 def test_pre_commit_runs_the_linters_of_make():

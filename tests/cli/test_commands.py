@@ -229,6 +229,11 @@ def test_version_help_and_completion():
         assert "_FISHEREM_COMPLETE" in run("completion", shell).output
 
 
+def test_the_list_of_commands_has_whole_sentences():
+    _, listed = run("--help").output.split("Commands:")
+    assert all(line.endswith(".") and not line.endswith("..") for line in listed.strip().splitlines())
+
+
 def test_help_loads_nothing_heavy():
     """The promise is 0.4 s over a bare interpreter; loading none of these is what keeps it."""
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "rich", "skops")

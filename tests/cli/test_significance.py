@@ -100,11 +100,11 @@ def test_bad_input_is_one_line(fitted, tmp_path):
         ((model, table, "-o", model), "would be overwritten"),
         ((model, table, "--checkpoint", table), "would be overwritten"),
         ((model, table, "--checkpoint", "same.csv", "-o", "same.csv"), "is both --checkpoint and -o"),
-        ((model, table, "--checkpoint", "short.csv"), "is no file of finished draws"),
+        ((model, table, "--checkpoint", "short.csv"), "is not a file of finished draws"),
     ):
         assert said in run("significance", *arguments, code=2)
     assert model.read_bytes() == before
     run("explain", table, "--label-column", "d", "-o", "explained", code=2)  # too many groups
     frame.assign(g=frame["b"] > 2.5).to_csv("given.csv", index=False)
     run("explain", "given.csv", "--label-column", "g", "-o", "explained")
-    assert "init is given as groups" in run("significance", "explained/model.skops", table, code=2)
+    assert "init gives the groups" in run("significance", "explained/model.skops", table, code=2)

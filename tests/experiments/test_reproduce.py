@@ -63,10 +63,10 @@ def test_a_small_run_of_everything(tmp_path, monkeypatch):
     assert page.count("--seed 5") == 6
     assert all(f"## {TITLES[part]}" in page for part in PARTS)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records" / "quick").iterdir()}
-    # Table 2: rivals, default call, sparse versions. Table 3: rivals, calls, dense fits, a fixed share with both kinds
-    # of means, protocol, reach, search
+    # Table 2: rivals, default call, sparse versions. Table 3: rivals, calls, dense fits, a fixed share, protocol,
+    # reach, search
     models = 1 + 1 + 4 + 5  # the plan's, the Bayesian one, Gaussian mixtures, factor models
-    assert len(kept) == (4 + 1 + 3) + 4 + 2 + 1 + 6 + 3 + 3 + 3 + models
+    assert len(kept) == (4 + 1 + 3) + 4 + 2 + 1 + 3 + 3 + 3 + 3 + models
     again = run_plan(tiny, ["table2", "table3"], tmp_path, n_jobs=1)
     assert (tmp_path / "results.md").read_text() == page  # a call for some parts leaves the others on the page
     pd.testing.assert_frame_equal(again["table2"], tables["table2"])
@@ -113,4 +113,4 @@ def test_table_3_as_published_by_the_command(tmp_path, monkeypatch):
     assert list(table["means"]) == ["full", "latent"] * 3
     assert "## Table 3 as published" in (tmp_path / "results.md").read_text()
     assert not (tmp_path / "table3.csv").exists()
-    assert "about table3" in run("table2", "--as-published", code=2)
+    assert "applies to table3 only" in run("table2", "--as-published", code=2)

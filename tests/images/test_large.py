@@ -96,10 +96,10 @@ def test_files_that_are_no_checkpoints_are_kept(scene, tmp_path):
     np.savez(tmp_path / "other.npz", posteriors=np.ones((2, 9)))
     for content in (b"precious", (tmp_path / "other.npz").read_bytes()):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"c.npz is no checkpoint of a segmentation"):
+        with pytest.raises(ValueError, match=r"c.npz is not a checkpoint of a segmentation"):
             segment(scene.cube, 2, sparsity=0.5, checkpoint=path)
         assert path.read_bytes() == content
-    with pytest.raises(ValueError, match="is no checkpoint"):
+    with pytest.raises(ValueError, match="is not a checkpoint"):
         segment(scene.cube, 2, checkpoint=tmp_path)
 
 

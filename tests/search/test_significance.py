@@ -96,7 +96,7 @@ def test_draws_go_on_from_a_checkpoint(model, frame, found, tmp_path, monkeypatc
         significance(model, frame, 39, n_jobs=1, checkpoint=path)
     assert path.read_bytes() == before
     path.write_bytes(before[:100])
-    with pytest.raises(ValueError, match="is no file of finished draws"):
+    with pytest.raises(ValueError, match="is not a file of finished draws"):
         significance(model, frame, 39, checkpoint=path)
 
 
@@ -176,7 +176,7 @@ def test_bad_input_is_one_clear_error(model, frame):
         ),
         ((model, frame, 0), "draws"),
         ((FisherEM(1, n_init=1).fit(frame), frame, 9), "the model has one group"),
-        ((FisherEM(3, init=model.labels_, n_init=1).fit(frame), frame, 9), "init is given as groups of these rows"),
+        ((FisherEM(3, init=model.labels_, n_init=1).fit(frame), frame, 9), "init gives the groups of these rows"),
     ):
         with pytest.raises(ValueError, match=match):
             significance(*arguments)

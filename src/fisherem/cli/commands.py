@@ -43,7 +43,10 @@ def _end_in_order() -> None:
 @output_option("Folder for the picture and the report.")
 @friendly
 def demo(output):
-    """Cluster the built-in wines: prints the variables, writes a picture and the report."""
+    """Cluster the built-in wines.
+
+    Prints the selected variables and writes a picture and the report page.
+    """
     from ..demo import run
 
     run(output)
@@ -52,7 +55,10 @@ def demo(output):
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell):
-    """Print the completion script of a SHELL: eval "$(fisherem completion bash)"."""
+    """Print the completion script of a shell.
+
+    To activate it: eval "$(fisherem completion bash)"
+    """
     from click.shell_completion import get_completion_class
 
     make = get_completion_class(shell)

@@ -80,7 +80,10 @@ class _Rows:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the table (CSV).")
 @friendly
 def compare(source, clusters, methods, time_limit, scale, memory, output):
-    """Fit several methods to the table DATA and print their results as they finish."""
+    """Fit several methods to a table and compare them.
+
+    Each method gets a line as soon as it has finished.
+    """
     import pandas as pd
 
     from .._utils.atomic import atomic_file

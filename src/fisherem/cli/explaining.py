@@ -25,9 +25,10 @@ _MOST = 12
 @result_options("Folder for the tables, model.skops and report.html.")
 @friendly
 def explain(source, memory, output, force, as_json, quiet):
-    """Say which variables make the groups in --label-column of the table DATA, whatever made them.
+    """Find the variables that separate given groups.
 
-    Rows with -1 or an empty cell are left out.
+    The groups are those of the column --label-column, whatever made them. Rows with -1 or an empty cell there are left
+    out.
     """
     from .._utils.atomic import output_folder
     from .._utils.spreadsheets import write_csv

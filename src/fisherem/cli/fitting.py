@@ -63,9 +63,10 @@ def _estimator(method: str, **parameters):
 @friendly
 def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refits, group_names, scale, method, n_init,
         seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
-    """Fit one model to the table DATA and write groups, variables, criteria, model file and report.
+    """Cluster a table and select the variables.
 
-    Without -k the number of groups is chosen first.
+    Writes groups, variables, criteria, a model file and a report page. Without -k, the number of groups is chosen
+    first, as by `fisherem search`.
     """
     quiet_warnings()
     _check_names(group_names, clusters)
@@ -135,7 +136,11 @@ def _number_chosen(estimator, table, X, jobs: int | None, quiet: bool, as_json: 
 @friendly
 def search(source, clusters, models, criterion, joint, checkpoint, transformation, n_refits, scale, method,
            n_init, seed, jobs, memory, output, force, as_json, quiet):  # fmt: skip
-    """Choose the number of groups for the table DATA, and report how certain the choice is."""
+    """Find the number of groups, and how certain it is.
+
+    Prints a verdict (clear, leaning or not decided) with its reasons, and writes the files of `fisherem fit` for that
+    number of groups.
+    """
     from ..search.model_search import ModelSearch
 
     quiet_warnings()

@@ -63,7 +63,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
               show_default=True, help="What chooses the number of groups, as for search; auto is verdict.")  # fmt: skip
 @click.option("--sparsity", type=SHARE, default="auto", show_default=True,
-              help="auto selects the bands together with the groups; a share uses --method, 1 keeps all.")  # fmt: skip
+              help="auto selects the bands; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)),
               help="By default DB with --sparsity auto, AkjB with a share.")  # fmt: skip
 @click.option("--method", type=Registered("core.dlm.f_step.step:SPARSE_STEPS"), default="svd", show_default=True)
@@ -132,9 +132,10 @@ def segment(
     image, clusters, normalise, truth, truth_variable, names, model_file, tolerance, resample, variable, shape, seed,
     output, as_json, quiet, **options,
 ):  # fmt: skip
-    """Segment a hyperspectral IMAGE and write maps, bands, spectra and a report page.
+    """Segment a hyperspectral image.
 
-    IMAGE is an ENVI, GeoTIFF, NetCDF, HDF5, Zarr, .mat or .npy file.
+    Writes maps, selected bands, mean spectra and a report page. IMAGE is an ENVI, GeoTIFF, NetCDF, HDF5, Zarr, .mat or
+    .npy file.
     """
     from .._utils.atomic import output_folder
     from ..images import read, read_truth

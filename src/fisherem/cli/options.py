@@ -30,7 +30,7 @@ scale_option = click.option(
 
 
 noise_option = click.option(
-    "--noise-factors", default=None, show_default="0, with missing cells auto",
+    "--noise-factors", default=None, show_default="0; auto with missing cells",
     type=Parsed("NUMBER", or_auto(whole(0)), "a number of factors: give 0, 1, 2, ... or auto"),
     help="Number of noise factors common to all groups (such as size, brightness or batch); 0 is the paper's model.",
 )  # fmt: skip
@@ -131,7 +131,7 @@ _table_options = _all_of((
     click.option("--comma", type=Registered("tables.layout:COMMAS"), default=None,
                  help="Meaning of a comma inside a number, if a text file is ambiguous."),
     click.option("--transpose/--no-transpose", default=None,
-                 help="Make the columns of the file the rows, such as for a table of genes by samples, or do not. GEO "
+                 help="Whether the columns of the file are the rows to cluster, as in a table of genes by samples. GEO "
                  "series matrix files are transposed automatically."),
     click.option("--missing", type=Registered("tables.gaps:TREATMENTS"), default="model", show_default=True,
                  help="Treatment of empty cells: fit the model to the observed cells, raise an error, or leave out the "
@@ -144,15 +144,16 @@ _table_options = _all_of((
                  help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
                  "and may be the --label-column, the --weight-column and a --covariate."),
     click.option("--categories", metavar="NAME", multiple=True,
-                 help="Column of numbers that are categories, such as codes (may be repeated); columns of text are "
-                 "recognised."),
-    click.option("--weight-column", metavar="NAME", help="Column with the weights of the rows."),
+                 help="Column of numbers that are categories, such as codes (may be repeated; fit, search and "
+                 "explain). Columns of text are recognised."),
+    click.option("--weight-column", metavar="NAME",
+                 help="Column with the weights of the rows (fit, search and explain)."),
     click.option("--annotate", metavar="NAME", multiple=True,
                  help="Column that describes the rows: not fitted, but shown above the heat map and kept with the "
                  "groups (may be repeated)."),
     click.option("--covariate", metavar="NAME", multiple=True,
-                 help="Column of the file or of --samples whose effect, such as that of a batch, is estimated with the "
-                 "groups and taken out; it is no variable (may be repeated)."),
+                 help="Column of the file or of --samples, such as a batch, whose effect is estimated together with "
+                 "the groups and removed (may be repeated; fit, search and explain)."),
 ))  # fmt: skip
 group_names_option = click.option(
     "--group-names", metavar="NAMES", default=None, type=Parsed("NAMES", names_list, "names separated by commas"),

@@ -13,7 +13,7 @@ __all__ = ["reproduce"]
 
 @click.command()
 @click.argument("part", type=Registered("experiments:PARTS", words=("all",)), default="all")
-@click.option("--quick", is_flag=True, help="A taste in about two minutes: fewer replications, starts and data sets.")
+@click.option("--quick", is_flag=True, help="About two minutes: fewer replications, starts and data sets.")
 @click.option("--as-published", is_flag=True,
               help="Table 3 with the paper's algorithms and search alone, for both readings of the means.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True)
@@ -22,16 +22,16 @@ __all__ = ["reproduce"]
 @quiet_option
 @friendly
 def reproduce(part, quick, as_published, seed, jobs, output, quiet):
-    """Run the paper's experiments and put its numbers beside ours.
+    """Repeat the paper's experiments.
 
-    PART is one of the tables, the figures, or all of them (by default). Writes tables as Markdown and CSV, pictures,
-    and a page results.md with what the numbers say.
+    PART is one of the tables, the figures, or all of them (the default). Writes tables with the paper's figures beside
+    ours (Markdown and CSV), pictures, and results.md with a summary of each table.
     """
     from ..experiments import PARTS
     from ..experiments import reproduce as run
 
     if as_published and part not in ("all", "table3"):
-        raise click.UsageError(f"--as-published is about table3; got {part}")
+        raise click.UsageError(f"--as-published applies to table3 only; got {part}")
     parts = PARTS if part == "all" else (part,)
     options = {"quick": quick, "seed": seed, "n_jobs": jobs, "as_published": as_published}
     try:

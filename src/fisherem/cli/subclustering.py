@@ -31,10 +31,10 @@ _ALL_ROWS = "subgroups.csv"
 @result_options("Folder for the results.")
 @friendly
 def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, force, as_json, quiet):
-    """Split one group of a MODEL file, fitted to DATA: variables are chosen anew among its rows.
+    """Split one group of a fitted model.
 
-    subgroups.csv has the label of every row, such as 2.1 and 2.2; the other files and the page are about the rows of
-    the group.
+    MODEL must have been fitted to DATA. The variables are chosen anew among the rows of the group. subgroups.csv has
+    the label of every row, such as 2.1 and 2.2; the other files and the page describe the rows of the group.
     """
     import pandas as pd
 

@@ -41,7 +41,10 @@ def _of_a_model(default: str, what: str):
 @quiet_option
 @friendly
 def predict(model_file, source, memory, output, noise_label, contributions, group_names, as_json, quiet):
-    """Assign the rows of DATA to the groups of a MODEL file. Columns are matched by name, in any order."""
+    """Assign new rows to the groups of a fitted model.
+
+    The columns of DATA are matched by name, in any order.
+    """
     import numpy as np
 
     from .._utils.atomic import atomic_file
@@ -105,7 +108,7 @@ def _why(estimator, X):
 @_of_a_model("report.html", "File for the page.")
 @group_names_option
 @click.option("--significance", "p_values", type=click.Path(path_type=Path), metavar="FILE",
-              help="What `fisherem significance` has written for these rows (CSV): p- and q-values for the "
+              help="Output of `fisherem significance` for these rows (CSV): p- and q-values for the "
               "page.")  # fmt: skip
 @click.option("--markers", type=click.Path(path_type=Path), metavar="FILE",
               help="Also write what marks each group (CSV).")  # fmt: skip
@@ -113,7 +116,7 @@ def _why(estimator, X):
               "matplotlib colormap.")  # fmt: skip
 @friendly
 def report(model_file, source, memory, output, group_names, p_values, markers, palette):
-    """Write the report page of a MODEL file and the table DATA."""
+    """Write the report page of a fitted model and a table."""
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
     from ..persistence import load
@@ -183,9 +186,10 @@ def _name(estimator, names) -> None:
 @quiet_option
 @friendly
 def significance(model_file, source, memory, output, draws, pairs, seed, jobs, checkpoint, as_json, quiet):
-    """Test which variables differ between the groups of a MODEL file, fitted to DATA.
+    """Test which variables differ between the groups.
 
-    The same fit is made to tables of one group, so that the p-values hold although DATA has made the groups.
+    MODEL must have been fitted to DATA. The fit is repeated on simulated tables of one group, so that the p-values
+    hold although the groups were found in the same rows.
     """
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv

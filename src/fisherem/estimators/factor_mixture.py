@@ -34,8 +34,8 @@ class FactorMixture(FittedMixture, BaseEstimator):
     """Cluster rows by a mixture of factor models: each group's covariance is a few factors plus a diagonal noise.
 
     y | k ~ N(m_k, L_k L_k' + Psi_k) with loadings L_k (p x q). The structure says what the groups share and
-    what differs between them. Unlike in `FisherEM`, all variables define the groups; the page "Which model" compares
-    the two.
+    what differs between them. Unlike in `FisherEM`, all variables define the groups; the page "Which variables, which
+    model" compares the two.
 
     Parameters
     ----------

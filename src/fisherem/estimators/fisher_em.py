@@ -48,7 +48,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
     model : str, default="auto"
         One of the twelve models: DkBk, DkB, DBk, DB, AkjBk, AkjB, AkBk, AkB, AjBk, AjB, ABk, AB, or the paper's
         notation ("alpha_kj beta"). "auto" chooses among AB, AkB and DkB, which have a common noise: each is fitted
-        inside the axes of the most compact one, and the penalised likelihood there decides. With means="full" it
+        inside the axes of the most compact one, and the penalised likelihood there decides; where a covariance per
+        group gains clearly more, it is DkB. With means="full" it
         chooses between AB and DkBk. With a noise per group (names that end in Bk) the size of a row's residual outside
         the axes also affects the posteriors, and with it all variables.
     discriminant : {"auto", "svd", "regression", "orthonormal"}, default="auto"
@@ -87,13 +88,11 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         Threads over blocks of rows; None means all cores. The result does not depend on it.
     memory : str or int, default="1GB"
         The budget for rows that are read from a file (a memory map, a path, Zarr, Parquet), such as "500MB". See
-        the page on big data for what it covers. Arrays and frames in memory are not affected.
+        the page on large data for what it covers. Arrays and frames in memory are not affected.
     means : {"latent", "full"}, default="latent"
         Where the groups' means may differ: inside the axes only, about the overall mean (the paper's eq. 4), or in
         every variable (its eqs 8 and 12). With "latent" and a common noise variance the groups depend only on the
-        coordinates inside the axes, so with sparse axes only on the selected variables. "full" was the only choice in
-        version 0.1.
-
+        coordinates inside the axes, so with sparse axes only on the selected variables.
     noise_factors : int, "auto" or None, default=None
         Factors of the noise that all groups share (size, brightness, batch), in addition to a spherical part: 0 is the
         paper's model, p - 1 or more allow any covariance. "auto" chooses their number by BIC, once the groups are known
@@ -109,8 +108,8 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         totals over the median total) and log(1 + x) is taken, before everything else; means and likelihoods are those
         of the logarithms, and new rows are given as counts. (It is not called `transform`, which is a method.)
     min_size : int, float or "auto", default="auto"
-        Rows (from 1 on) or share of the rows (below 1) that a group needs: another start than k-means is not moved to
-        for groups that are smaller, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
+        Rows (from 1 on) or share of the rows (below 1) that a group needs: a start other than k-means is not taken if
+        it makes smaller groups, which are mostly outlying rows. "auto" is 5% of the rows, and at least 10.
     categories : list of column names or numbers, optional
         Columns of numbers that are categories. Columns of text, of the dtypes category and bool, and ordered
         categories are recognised by themselves.

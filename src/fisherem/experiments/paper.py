@@ -1,12 +1,11 @@
-"""The numbers printed in the paper, table by table, and the results of version 0.1 of this package."""
+"""The numbers printed in the paper, table by table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 __all__ = [
-    "BAYES_ERRORS", "DATA", "EARLIER_TABLE_2", "EARLIER_TABLE_3", "SPARSE", "TABLE_1", "TABLE_1_OTHERS", "TABLE_2",
-    "TABLE_3", "TABLE_4", "DataSet",
+    "BAYES_ERRORS", "DATA", "SPARSE", "TABLE_1", "TABLE_1_OTHERS", "TABLE_2", "TABLE_3", "TABLE_4", "DataSet",
 ]  # fmt: skip
 
 # The paper's names of its three algorithms -> the sparse steps. Its names of the rivals are in their register.
@@ -135,61 +134,4 @@ TABLE_3 = {
 TABLE_4 = {
     "sparseFEM-1": 729.04, "sparseFEM-2": 387.12, "sparseFEM-3": 409.61,
     "sparse k-means": 1567.75, "Clustvarsel": 2957.70, "Selvarclust": 9257.10,
-}  # fmt: skip
-
-# The same experiments in version 0.1, whose means were not held inside the axes (means="full" now): the sparse versions
-# in Table 2, by the criterion that judges the selection, and the paper's protocol of Table 3 with the model and level
-# that it chose. They are not recomputed because full means have not changed since, which the single fits of Table 3
-# confirm.
-EARLIER_TABLE_2 = {
-    (30, 0.6): {
-        "sparseFEM-1": ((0.468, 0.106), (2.5, 0.8)), "sparseFEM-2": ((0.479, 0.100), (2.4, 0.8)),
-        "sparseFEM-3": ((0.469, 0.099), (2.3, 0.5)),
-    },
-    (30, 1.7): {
-        "sparseFEM-1": ((0.143, 0.100), (6.9, 2.1)), "sparseFEM-2": ((0.136, 0.100), (6.0, 1.7)),
-        "sparseFEM-3": ((0.147, 0.101), (5.1, 0.4)),
-    },
-    (300, 0.6): {
-        "sparseFEM-1": ((0.432, 0.039), (5.5, 1.5)), "sparseFEM-2": ((0.436, 0.038), (5.0, 0.8)),
-        "sparseFEM-3": ((0.440, 0.038), (4.9, 0.3)),
-    },
-    (300, 1.7): {
-        "sparseFEM-1": ((0.039, 0.009), (5.0, 0.0)), "sparseFEM-2": ((0.039, 0.008), (5.6, 0.5)),
-        "sparseFEM-3": ((0.038, 0.009), (5.0, 0.0)),
-    },
-}  # fmt: skip
-EARLIER_TABLE_3 = {
-    "iris": {
-        "sparseFEM-1": ((0.868, 0.085), 3.9, "DB 0.3"), "sparseFEM-2": ((0.887, 0.086), 4.0, "DB 1"),
-        "sparseFEM-3": ((0.887, 0.086), 4.0, "DB 1"),
-    },
-    "wine": {
-        "sparseFEM-1": ((0.961, 0.001), 3.0, "DkBk 0.05"), "sparseFEM-2": ((0.980, 0.005), 2.8, "DkBk 0.1"),
-        "sparseFEM-3": ((0.973, 0.002), 2.0, "DkBk 0.05"),
-    },
-    "zoo": {
-        "sparseFEM-1": ((0.747, 0.081), 5.8, "AjB 0.05"), "sparseFEM-2": ((0.760, 0.076), 4.2, "AjB 0.2"),
-        "sparseFEM-3": ((0.750, 0.079), 6.0, "AjB 0.05"),
-    },
-    "glass": {
-        "sparseFEM-1": ((0.474, 0.034), 9.0, "DkBk 1"), "sparseFEM-2": ((0.474, 0.034), 9.0, "DkBk 1"),
-        "sparseFEM-3": ((0.474, 0.034), 9.0, "DkBk 1"),
-    },
-    "wine27": {
-        "sparseFEM-1": ((0.978, 0.000), 2.0, "DBk 0.05"), "sparseFEM-2": ((0.978, 0.006), 2.5, "DBk 0.05"),
-        "sparseFEM-3": ((0.978, 0.000), 2.0, "DBk 0.05"),
-    },
-    "usps358": {
-        "sparseFEM-1": ((0.744, 0.091), 256.0, "DkBk 1"), "sparseFEM-2": ((0.744, 0.091), 256.0, "DkBk 1"),
-        "sparseFEM-3": ((0.616, 0.013), 173.4, "DkBk 0.6"),
-    },
-    "satimage": {
-        "sparseFEM-1": ((0.643, 0.021), 36.0, "DkBk 1"), "sparseFEM-2": ((0.643, 0.021), 36.0, "DkBk 1"),
-        "sparseFEM-3": ((0.470, 0.024), 36.0, "DkBk 0.6"),
-    },
-    "zoo raw": {
-        "sparseFEM-1": ((0.750, 0.040), 4.5, "AkjBk 0.1"), "sparseFEM-2": ((0.758, 0.038), 4.2, "AkjBk 0.05"),
-        "sparseFEM-3": ((0.750, 0.037), 6.0, "AkjBk 0.05"),
-    },
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from .paper import SPARSE
@@ -38,7 +37,7 @@ def of_models(numbers: pd.DataFrame) -> list[str]:
 
 
 def of_table_2(numbers: pd.DataFrame) -> list[str]:
-    """How the errors and the numbers of variables compare with the paper's and with full means."""
+    """How the errors and the numbers of variables compare with the paper's."""
     done = numbers.dropna(subset="error")
     ours = done[done["method"].isin(list(SPARSE))]
     over = ours[ours["error"] > ours["paper_error"] + ours["paper_error_sd"]]
@@ -53,13 +52,6 @@ def of_table_2(numbers: pd.DataFrame) -> list[str]:
         for r in over.itertuples()
     ]
     lines += _of_default(done[done["method"] == DEFAULT])
-    for n, mu in ((30, 1.7), (300, 1.7)):
-        what = "; ".join(
-            f"{r.method} {r.error:.3f} with {r.variables:.1f} (version 0.1: {r.full_error:.3f} with "
-            f"{r.full_variables:.1f})"
-            for r in ours[(ours["n"] == n) & (ours["mu"] == mu)].itertuples()
-        )
-        lines += [f"n={n}, mu={mu:g}: {what}."] if what else []
     if len(ours):
         what = f"{ours['variables'].min():.1f} to {ours['variables'].max():.1f} variables"
         lines.append(f"The paper's penalised BIC keeps {what}, means over the replications; five are right.")
@@ -89,10 +81,6 @@ def of_table_3(numbers: pd.DataFrame) -> list[str]:
         "looked for: *starts* means that the default starts repair it, *choice* that another model or level would "
         "have, *out of reach* that none would."
     )
-    full = cells[cells["full_accuracy"].notna()]
-    if len(full):
-        better = int((full["accuracy"] > full["full_accuracy"] + _PRINTED).sum())
-        protocol += f" Single random starts end higher than in version 0.1 in {better} of {len(full)} cells."
     done = {
         str(data): part
         for data, part in numbers.groupby("data", sort=False)
@@ -119,19 +107,15 @@ def _beside_rivals(done: dict[str, pd.DataFrame]) -> list[str]:
     best = {data: rows[rows["method"].isin(selecting())]["default"].max() for data, rows in rivals.items()}
     above = [data for data in asked if not own[data]["default"] < best[data] - 1e-9]
     above_all = [data for data in above if not own[data]["default"] < rivals[data]["default"].max() - 1e-9]
-    earlier = [data for data in asked if own[data]["default"] >= own[data]["earlier"] - 1e-9]
     return [
         f"{DEFAULT}: at or above every rival that selects variables on {len(above)} of {len(asked)} data sets "
-        f"({', '.join(above)}), at or above all rivals on {len(above_all)} ({', '.join(above_all)}); at or above the "
-        f"best of version 0.1's three calls, whose groups all variables make, on {len(earlier)} ({', '.join(earlier)})."
+        f"({', '.join(above)}), at or above all rivals on {len(above_all)} ({', '.join(above_all)})."
     ]
 
 
 def _of_data(data: str, part: pd.DataFrame) -> str:
     own, dense, others = _row(part, DEFAULT), _row(part, DENSE), _others(part)
     text = f"{data}: {own['default']:.3f} with {own['default_variables']:.0f} variables, {dense['default']:.3f} dense"
-    if not np.isnan(own["earlier"]):
-        text += f", {own['earlier']:.3f} by the best of version 0.1's calls"
     rivals = others.dropna(subset="default")
     if len(rivals):
         first = rivals.sort_values("default").iloc[-1]
@@ -160,7 +144,7 @@ def of_table_4(numbers: pd.DataFrame) -> list[str]:
     if len(own) and len(rivals):
         lines.append(
             f"In the same run the sparse versions take {own.min():.2f} to {own.max():.2f} s and the rivals "
-            f"{rivals.min():.2f} to {rivals.max():.2f} s; ten k-means runs are included in ours."
+            f"{rivals.min():.2f} to {rivals.max():.2f} s; twenty k-means runs are included in ours."
         )
     call = numbers[numbers["method"] == DEFAULT].dropna(subset="seconds")
     if len(call):

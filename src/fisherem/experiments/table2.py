@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .jobs import Job
-from .paper import BAYES_ERRORS, EARLIER_TABLE_2, SPARSE, TABLE_2
+from .paper import BAYES_ERRORS, SPARSE, TABLE_2
 from .plan import DEFAULT, ExperimentPlan, rivals
 from .protocols import simulated, simulated_call, simulated_search
 from .written import cell, signed
@@ -37,23 +37,17 @@ def jobs(plan: ExperimentPlan) -> list[Job]:
 
 
 def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
-    """One row per setting and method: means and deviations over the replications, and the paper's.
-
-    `full_...` are version 0.1's, with full means.
-    """
+    """One row per setting and method: means and deviations over the replications, and the paper's."""
     rows = []
     for n, mu, method in ((*at, method) for at in plan.settings for method in _methods()):
         all_jobs = [_job(n, mu, method, seed, plan) for seed in plan.replication_seeds()]
         found = [records.get(job, {"failed": "not run"}) for job in all_jobs]
         done = [r for r in found if "failed" not in r]
         (error, error_sd), (variables, variables_sd) = TABLE_2[n, mu].get(method, _NOT_PRINTED)
-        (full, full_sd), (full_variables, full_variables_sd) = EARLIER_TABLE_2[n, mu].get(method, _NOT_PRINTED)
         row = {
             "n": n, "mu": mu, "method": method,
             "paper_error": error, "paper_error_sd": error_sd,
             "paper_variables": variables, "paper_variables_sd": variables_sd,
-            "full_error": full, "full_error_sd": full_sd,
-            "full_variables": full_variables, "full_variables_sd": full_variables_sd,
             "replications": len(done), "reason": "; ".join(sorted({r["failed"] for r in found if "failed" in r})),
         }  # fmt: skip
         for name, key in (("error", "error"), ("variables", "n_variables")):
@@ -75,7 +69,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
     for r in numbers.to_dict("records"):
         setting = f"n={r['n']}, mu={r['mu']:g}"
         if setting != before:
-            rows.append((setting, "the best possible rule", "", cell(r["bayes_error"]), "", "", "5.0", "", ""))
+            rows.append((setting, "the best possible rule", "", cell(r["bayes_error"]), "", "", "5.0"))
         before = setting
         rows.append(
             (
@@ -86,12 +80,7 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
                 signed(r["difference"]),
                 cell(r["paper_variables"], r["paper_variables_sd"], 1),
                 cell(r["variables"], r["variables_sd"], 1),
-                cell(r["full_error"], r["full_error_sd"]),
-                cell(r["full_variables"], r["full_variables_sd"], 1),
             )
         )
-    columns = (
-        "setting", "method", "error: paper", "ours", "difference", "variables: paper", "ours ",
-        "version 0.1, full means: error", "variables",
-    )  # fmt: skip
-    return pd.DataFrame(rows, columns=list(columns))
+    columns = ["setting", "method", "error: paper", "ours", "difference", "variables: paper", "ours "]
+    return pd.DataFrame(rows, columns=columns)

@@ -2,8 +2,8 @@
 
 The paper's protocol: single random starts (the same for all models and methods), the model with the largest mean BIC
 of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts. It is run
-with the means inside the axes (eq. 4), the default axes and the default ridge, and compared with version 0.1, which had
-full means. `published` has the paper's algorithms as they are, with both readings of the means.
+with the means inside the axes (eq. 4), the default axes and the default ridge. `published` has the paper's algorithms
+as they are, with both readings of the means.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pandas as pd
 
 from .. import datasets
 from .jobs import Job
-from .paper import DATA, EARLIER_TABLE_3, SPARSE, TABLE_3
-from .plan import CALLS, DEFAULT, ExperimentPlan, methods, rivals
+from .paper import DATA, SPARSE, TABLE_3
+from .plan import CALLS, ExperimentPlan, methods, rivals
 from .protocols import default_call, fixed_share, random_dense, random_sparse, reach, rival, search_call
 from .written import cell, signed
 
@@ -25,8 +25,8 @@ __all__ = [
 
 # The time limit of the paper's protocol (20 fits at every level), in units of a rival's.
 _PROTOCOL = 3
-# The default means, and those of version 0.1 for comparison.
-LATENT, FULL = "latent", "full"
+# The default means.
+LATENT = "latent"
 
 
 def available(plan: ExperimentPlan) -> dict[str, str]:
@@ -51,9 +51,9 @@ def default_job(plan: ExperimentPlan, data: str, method: str) -> Job:
     return Job(default_call, (data, method, plan.seed), plan.seconds)
 
 
-def fixed_job(plan: ExperimentPlan, data: str, method: str, means: str = LATENT) -> Job:
-    """A sparse version with a fixed share on one data set; with full means, the default call of version 0.1."""
-    return Job(fixed_share, (data, method, means, plan.seed), plan.seconds)
+def fixed_job(plan: ExperimentPlan, data: str, method: str) -> Job:
+    """A sparse version with a fixed share on one data set."""
+    return Job(fixed_share, (data, method, plan.seed), plan.seconds)
 
 
 def search_job(plan: ExperimentPlan, data: str, method: str) -> Job:
@@ -86,8 +86,7 @@ def first_jobs(plan: ExperimentPlan) -> list[Job]:
         for job in (
             *(default_job(plan, name, method) for method in CALLS),
             *(_dense_job(plan, name, model) for model in plan.models),
-            *(fixed_job(plan, name, method, means) for method in SPARSE for means in (LATENT, FULL)),
-            *(make(plan, name, method) for method in SPARSE for make in (_reach_job, search_job)),
+            *(make(plan, name, method) for method in SPARSE for make in (fixed_job, _reach_job, search_job)),
         )
     ]
 
@@ -156,8 +155,7 @@ def _explain(plan: ExperimentPlan, row: dict, found: dict) -> str:
 def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
     """One row per data set and method: the paper's numbers, its protocol, the default call and the search.
 
-    `full_...` are the paper's protocol in version 0.1, `fixed` a fit with a fixed share, `earlier` the same with full
-    means: the default call of version 0.1, and in the row of today's default call the best of its three methods.
+    `fixed` is a fit with a fixed share.
     """
     rows = []
     for data, missing in available(plan).items():
@@ -167,9 +165,8 @@ def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
                 "data": data, "method": method, "paper": paper, "paper_sd": np.nan if sd is None else sd,
                 "paper_variables": variables, "model": "", "level": np.nan, "trials": 0,
                 "accuracy": np.nan, "accuracy_sd": np.nan, "variables": np.nan, "variables_sd": np.nan,
-                "full_accuracy": np.nan, "full_accuracy_sd": np.nan, "full_variables": np.nan, "full_chosen": "",
                 "default": np.nan, "default_variables": np.nan, "default_seconds": np.nan,
-                "fixed": np.nan, "fixed_variables": np.nan, "earlier": np.nan, "earlier_variables": np.nan,
+                "fixed": np.nan, "fixed_variables": np.nan,
                 "search": np.nan, "search_variables": np.nan, "search_chosen": "", "reading": "", "reason": missing,
             }  # fmt: skip
             if not missing:
@@ -184,16 +181,10 @@ def table(plan: ExperimentPlan, records: dict[Job, dict]) -> pd.DataFrame:
 def _sparse_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dict:
     data, method = row["data"], row["method"]
     found = _protocol(plan, data, method, records)
-    (full, full_sd), full_variables, full_chosen = EARLIER_TABLE_3[data][method]
-    found |= {
-        "full_accuracy": full, "full_accuracy_sd": full_sd, "full_variables": full_variables,
-        "full_chosen": full_chosen,
-    }  # fmt: skip
-    fixed, earlier = (records.get(fixed_job(plan, data, method, means), {}) for means in (LATENT, FULL))
+    fixed = records.get(fixed_job(plan, data, method), {})
     search = records.get(search_job(plan, data, method), {})
     found |= {
         "fixed": fixed.get("accuracy", np.nan), "fixed_variables": fixed.get("n_variables", np.nan),
-        "earlier": earlier.get("accuracy", np.nan), "earlier_variables": earlier.get("n_variables", np.nan),
         "search": search.get("accuracy", np.nan), "search_variables": search.get("n_variables", np.nan),
         "search_chosen": search.get("chosen", ""),
     }  # fmt: skip
@@ -216,14 +207,8 @@ def _rival_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dic
 
 
 def _call_row(plan: ExperimentPlan, row: dict, records: dict[Job, dict]) -> dict:
-    """A call of this package; for the default call with the best of version 0.1's three."""
-    data, method = row["data"], row["method"]
-    found = _called(records.get(default_job(plan, data, method), {"failed": "not run"}))
-    earlier = [records.get(fixed_job(plan, data, one, FULL), {}) for one in SPARSE] if method == DEFAULT else []
-    scores = [(r["accuracy"], r["n_variables"]) for r in earlier if "accuracy" in r]
-    if scores:
-        found["earlier"], found["earlier_variables"] = max(scores, key=lambda score: (score[0], -score[1]))
-    return found
+    """A call of this package."""
+    return _called(records.get(default_job(plan, row["data"], row["method"]), {"failed": "not run"}))
 
 
 def _with(value: float, variables: float, deviation: float = np.nan, digits: int = 0) -> str:
@@ -231,13 +216,11 @@ def _with(value: float, variables: float, deviation: float = np.nan, digits: int
 
 
 def calls(numbers: pd.DataFrame) -> pd.DataFrame:
-    """One row per data set, as texts: the calls of this package, version 0.1's, and the rivals."""
+    """One row per data set, as texts: the calls of this package and the rivals."""
     rows = []
     for data, part in numbers.groupby("data", sort=False):
         by = part.set_index("method").to_dict("index")
-        own = by[DEFAULT]
         found = {method: _with(by[method]["default"], by[method]["default_variables"]) for method in CALLS}
-        found["version 0.1, the best of three"] = _with(own["earlier"], own["earlier_variables"])
         for method in rivals():
             one = by[method]
             found[method] = one["reason"] or _with(one["default"], one["default_variables"])
@@ -252,20 +235,18 @@ def shown(numbers: pd.DataFrame) -> pd.DataFrame:
     for r in numbers[numbers["method"].isin(order)].to_dict("records"):
         paper = cell(r["paper"], r["paper_sd"]) + ("" if np.isnan(r["paper"]) else f" ({r['paper_variables']:g})")
         ours = _with(r["accuracy"], r["variables"], r["accuracy_sd"], 1)
-        full = _with(r["full_accuracy"], r["full_variables"], r["full_accuracy_sd"], 1)
-        full += f", {r['full_chosen']}" if r["full_chosen"] else ""
         search = _with(r["search"], r["search_variables"]) + (f", {r['search_chosen']}" if r["search_chosen"] else "")
         rows.append(
             (
                 r["data"], r["method"], paper, r["reason"] or ours,
                 "" if np.isnan(r["level"]) else f"{r['model']} {r['level']:g}", signed(r["difference"]), r["reading"],
-                full, _with(r["fixed"], r["fixed_variables"]), _with(r["earlier"], r["earlier_variables"]), search,
+                _with(r["fixed"], r["fixed_variables"]), search,
             )
         )  # fmt: skip
         if r["method"] == order[-1] and r["data"] == "wine":
-            rows.append(("chironomus", "all", "", "the data are not publicly available", *[""] * 7))
+            rows.append(("chironomus", "all", "", "the data are not publicly available", *[""] * 5))
     columns = (
         "data", "method", "paper", "the paper's protocol", "model, level", "difference", "reading",
-        "the protocol in version 0.1", "one fit at 0.1", "at 0.1 with full means", "search, K given",
+        "one fit at 0.1", "search, K given",
     )  # fmt: skip
     return pd.DataFrame(rows, columns=list(columns))

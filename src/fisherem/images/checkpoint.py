@@ -29,7 +29,7 @@ SECONDS = 5.0
 _TIMES = 20
 # Class files hold at most this many groups, so checkpoints do as well; bytes before the values of an array.
 _MOST_GROUPS, _HEADER_BYTES = 255, 10_000
-_FOREIGN = "checkpoint {} is no checkpoint of a segmentation ({}): remove it, or give another path"
+_FOREIGN = "checkpoint {} is not a checkpoint of a segmentation ({}): remove it, or give another path"
 # Pixels that the digest looks at.
 _PIXELS = 200
 

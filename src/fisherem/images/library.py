@@ -110,7 +110,7 @@ def _of_sli(path: Path) -> Library:
         wavelengths = np.array(header["wavelength"], float)
         dtype = np.dtype(DATA_TYPES[code]).newbyteorder(">" if order else "<")
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{header_path.name} is no header of a spectral library: {error}") from None
+        raise ValueError(f"{header_path.name} is not the header of a spectral library: {error}") from None
     expected = offset + m * p * dtype.itemsize
     if min(m, p) < 1 or offset < 0 or data.stat().st_size != expected or wavelengths.shape != (p,):
         raise ValueError(

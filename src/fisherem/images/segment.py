@@ -95,7 +95,7 @@ def segment(
     n_clusters : int, several (a range or list) or "auto": several numbers and "auto" are decided by `criterion` (see
         `ModelSearch`), by default a verdict on a sample of 1,000 pixels, which may be one group (`search.verdict_`)
     model, method, sparsity : as for `SparseFisherEM`; method None is Fisher-EM, all bands kept. By default the bands
-        are found together with the groups. A number is the share of a sparse step, by default "svd" (Algorithm 3):
+        are selected by the fit. A number is the share of a sparse step, by default "svd" (Algorithm 3):
         neighbouring bands carry nearly the same information, and "two-step" then keeps 8 bands of one scene and 237 of
         the next. Model None is "AkjB" with a given share, and otherwise "DB", one covariance for all groups inside the
         axes, with `ridge` 0.1, or 0.3 where pixels are divided by their norms: pixels that mix materials lie between

@@ -70,7 +70,7 @@ def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Cho
     except FitError:  # the sample may lack a group that all rows have
         return _with_noise(problem, spec, _dense(problem, spec, estimator.model), estimator)
     text = f"a sample of {small.rows.n:,} of {problem.rows.n:,} rows"
-    rows = Decision("rows", text, "", "large data: what the sample says is fitted to all rows")
+    rows = Decision("rows", text, "", "large data: decided on the sample, then fitted to all rows")
     return chosen.first(rows)
 
 

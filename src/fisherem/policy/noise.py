@@ -50,7 +50,7 @@ def with_factors(problem: Problem, spec: Specification, chosen: Chosen, noise: i
     if noise == 0 or not chosen.fit.whole:
         return chosen
     if isinstance(noise, str):
-        if spec.family.means is Means.FULL:  # what version 0.1 did: spherical noise, unless a number is asked for
+        if spec.family.means is Means.FULL:  # spherical noise, unless a number is asked for
             return chosen
         noise, records = _compare(problem, spec, chosen)
         fits = {record["n_factors"]: record.pop("fit") for record in records if "fit" in record}

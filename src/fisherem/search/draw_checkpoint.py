@@ -34,7 +34,7 @@ class DrawStore:
         except Exception as error:  # a damaged file can raise any error in a parser
             reason = str(error) or type(error).__name__
             raise ValueError(
-                f"checkpoint {path} is no file of finished draws ({reason}): remove it, or give another path"
+                f"checkpoint {path} is not a file of finished draws ({reason}): remove it, or give another path"
             ) from None
         if mark != self.mark:
             raise ValueError(

@@ -158,7 +158,7 @@ def _fitted(model) -> tuple[Any, np.ndarray]:
     if not hasattr(last, "labels_"):
         raise NotFittedError(f"this {type(last).__name__} is not fitted yet: call fit(X) first")
     if not isinstance(getattr(last, "init", ""), str):
-        raise ValueError("init is given as groups of these rows, which tables of one group have not: fit with a start")
+        raise ValueError("init gives the groups of these rows, which drawn tables do not have: fit with a named start")
     refuse_unadjusted(last)
     labels = np.asarray(last.labels_)
     if len(np.unique(labels)) < 2:

@@ -140,7 +140,7 @@ def _cautions(search, problem: Problem, evidence: Evidence, n_clusters: int):
     if evidence.n < problem.p:
         yield (
             f"There are fewer rows ({evidence.n:,}) than columns ({problem.p:,}): with so few, almost any grouping can "
-            "be separated perfectly. Trust only what comes back on other rows."
+            "be separated perfectly. Trust only what is found again on other rows."
         )
     numbers = evidence.numbers
     if len(numbers) > 2 and (n_clusters == numbers[-1] or gains_most(evidence, numbers[-1])):
