@@ -101,3 +101,15 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 143
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_note_is_shown_once(tmp_path):
+    """Rows without a value are noticed by the fit, the page and the tables; the terminal says it once."""
+    X = np.random.default_rng(0).normal(size=(60, 3)) + 6 * (np.arange(60) % 2)[:, None]
+    X[:2] = np.nan
+    np.savetxt(tmp_path / "d.csv", X, delimiter=",", header="a,b,c", comments="")
+    shown = subprocess.run(
+        [sys.executable, "-m", "fisherem.cli", "fit", "d.csv", "-k", "2", "-o", "out"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (shown.stdout + shown.stderr).count("2 rows have no observed value") == 1

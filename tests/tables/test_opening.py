@@ -196,6 +196,8 @@ def test_a_table_is_streamed_when_it_does_not_fit_half_of_the_budget(big):
         open_table(folder / "big.parquet")
     with pytest.raises(TableError, match="--drop names 'q', but the columns are 'a', 'b'"):
         open_table(folder / "big.parquet", drop=["q"])
+    with pytest.raises(TableError, match=r"--drop names 'a, who', but .*; give --drop once for each column"):
+        open_table(folder / "big.parquet", drop=["a, who"])
     nameless = open_table(folder / "big.npy", drop=["x2"], memory="20kB").named()
     assert nameless.names == ["x1", "x3", "x4", "x5", "x6"]
     np.testing.assert_array_equal(nameless.X.rows_at(np.array([7])), X[[7]][:, [0, 2, 3, 4, 5]])

@@ -109,13 +109,17 @@ def _numbers(text: str) -> list[int]:
 
 
 def quiet_warnings() -> None:
-    """Show warnings as one line on standard error, without the location in the code; matplotlib says nothing of where
-    it keeps its fonts."""
+    """Show each warning once, as one line on standard error, without the location in the code; matplotlib says nothing
+    of where it keeps its fonts."""
     import logging
     import warnings
 
+    shown: set[str] = set()
+
     def show(message, category, filename, lineno, file=None, line=None):
-        click.echo(f"note: {message}", err=True)
+        if (text := str(message)) not in shown:  # several steps of a command notice the same about its table
+            shown.add(text)
+            click.echo(f"note: {text}", err=True)
 
     warnings.showwarning = show
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

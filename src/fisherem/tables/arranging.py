@@ -38,6 +38,9 @@ from .weights import weights_of
 
 __all__ = ["Arranged", "ColumnRoles", "arrange", "find_id", "table_of"]
 
+# Options of the command line that name several columns by being repeated.
+_REPEATED = ("--drop", "--categories", "--covariate")
+
 
 @dataclass(frozen=True)
 class ColumnRoles:
@@ -67,7 +70,9 @@ class ColumnRoles:
         known = {*names, *also}
         for option, name in named:
             if name is not None and name not in known:
-                raise TableError(f"{path}: {option} names {name!r}, but the columns are {listed(names, 10)}")
+                several = "," in name and known.issuperset(part.strip() for part in name.split(","))
+                hint = f"; give {option} once for each column" if several and option in _REPEATED else ""
+                raise TableError(f"{path}: {option} names {name!r}, but the columns are {listed(names, 10)}{hint}")
 
     @property
     def beside(self) -> tuple[str, ...]:
