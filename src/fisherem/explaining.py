@@ -45,8 +45,9 @@ _LEAST_ROWS = 2
 _MOST_NAMED = 12
 _MODEL = "DB"
 _NO_RIDGE = 1e-9
-# The variances of given groups are not restricted; for variables in small units they may be tiny.
-_NO_FLOOR = 1e-24
+# The variances of given groups are hardly restricted: columns in small units have tiny shares of the mean variance.
+# With less than this the noise would be the rounding of the statistics, which differs in sparse rows and beside gaps.
+_NO_FLOOR = 1e-13
 
 
 @dataclass(repr=False)

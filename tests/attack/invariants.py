@@ -35,6 +35,7 @@ def check_any(model, X, weights=None, **beside) -> None:
         if posteriors.shape[1] > 1:
             clear = np.diff(np.sort(posteriors, axis=1)[:, -2:], axis=1)[:, 0] > 2e-6
     assert (model.labels_ >= 0).all()
+    clear &= np.broadcast_to(_rounding_of_rows(model, X) < 1e-6, n)  # posteriors of farther rows are rounding
     np.testing.assert_array_equal(np.asarray(model.predict(X, **beside))[clear], model.labels_[clear])
     if hasattr(model, "score_samples"):
         check_scores(model, X, weights, **beside)
@@ -54,16 +55,28 @@ def check_fit(model, X, weights=None) -> None:
     check_any(model, X, weights)
 
 
-def _rounding(model, X, weights) -> float:
-    """How much of a log-likelihood may be rounding: distances within groups are differences of squares, and a far row
-    makes these as large as the floor of the noise allows."""
+def _rounding_of_rows(model, X) -> np.ndarray | float:
+    """How much of each row's log density may be rounding (n, or 0): distances within groups are differences of squares,
+    and a far cell makes these as large as the floor of the noise allows."""
     noise = getattr(model, "noise_variances_", None)
-    if noise is None or np.ndim(noise) != 1 or not isinstance(X, np.ndarray) or X.dtype == object or np.isnan(X).any():
+    if noise is None or np.ndim(noise) != 1:
+        return 0.0
+    try:
+        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
+    except (TypeError, ValueError):  # a path, or text
+        return 0.0
+    if X.ndim != 2:
         return 0.0
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        squares = (((X - X.mean(axis=0)) / model._scales()) ** 2).sum(axis=1) / np.min(noise)
-        found = np.finfo(float).eps * (squares if weights is None else weights * squares).sum()
-    return float(found) if np.isfinite(found) else 0.0
+        far = X - np.nansum(X, axis=0) / np.maximum(np.isfinite(X).sum(axis=0), 1)
+        return np.finfo(float).eps * np.nansum((far / model._scales()) ** 2, axis=1) / np.min(noise)
+
+
+def _rounding(model, X, weights) -> float:
+    """How much of a log-likelihood may be rounding."""
+    rows = _rounding_of_rows(model, X)
+    found = float(np.sum(rows) if weights is None or np.ndim(rows) == 0 else weights @ rows)
+    return found if np.isfinite(found) else 0.0
 
 
 def check_scores(model, X, weights=None, **beside) -> None:

@@ -173,3 +173,12 @@ def test_norms_with_missing_values_in_any_unit(exponent):
     X[0, :3, 1] = X[4, 4:, 0] = np.nan
     plain, scaled = (clean(as_cube(Z), normalise=True, missing="model").rows for Z in (X, np.ldexp(X, exponent)))
     np.testing.assert_allclose(np.asarray(scaled[:]), np.asarray(plain[:]), rtol=1e-12)
+
+
+def test_millions_of_small_chunks_of_a_zarr_store(tmp_path):
+    path = tmp_path / "x.zarr"
+    zarr.open_array(path, mode="w", shape=(20_000, 20_000, 400), chunks=(10, 10, 10), dtype="f8")
+    with pytest.raises(ValueError, match="stored in 160,000,000 chunks of 8,000 bytes"):
+        read(path)
+    zarr.open_array(path, mode="w", shape=(2000, 2000, 200), chunks=(10, 10, 10), dtype="f8")
+    assert read(path).pixels.shape == (4_000_000, 200)  # 800,000 chunks

@@ -19,9 +19,9 @@ __all__ = ["ZarrSource", "open_store", "open_zarr"]
 # Files that say how arrays are stored, and a codec in them that would execute what a file holds.
 _METADATA = (".zarray", ".zmetadata", "zarr.json")
 _PICKLE = re.compile(r'"(id|name)"\s*:\s*"[^"]*pickle"', re.IGNORECASE)
-# Every chunk is a file and costs at least 0.1 ms, so that more than so many of less than a block of the disk are
-# refused: each pass over them would take minutes to hours, for numbers that fit in a few larger files.
-_MOST_CHUNKS, _LEAST_BYTES = 20_000, 4096
+# Every chunk is a file and costs at least 0.1 ms, so that more than so many of less than so many bytes (a block of the
+# disk; what a disk reads in that time) are refused: each pass over them would take minutes to days.
+_MOST_CHUNKS = ((20_000, 4096), (1_000_000, 65_536))
 
 
 def open_zarr(path: Path) -> ZarrSource:
@@ -54,7 +54,7 @@ def _check_chunks(array: Any, path: Path) -> None:
     chunks = getattr(array, "chunks", ())  # a group has none
     size = math.prod(chunks) * getattr(array, "dtype", np.dtype("u1")).itemsize
     number = math.prod(-(-side // chunk) for side, chunk in zip(getattr(array, "shape", ()), chunks, strict=False))
-    if number > _MOST_CHUNKS and size < _LEAST_BYTES:
+    if any(number > most and size < least for most, least in _MOST_CHUNKS):
         raise TableError(
             f"{path}: stored in {number:,} chunks of {size:,} bytes, each of which is a file: store it in larger chunks"
         )
