@@ -65,7 +65,7 @@ def _rounding_of_rows(model, X) -> np.ndarray | float:
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
     except (TypeError, ValueError):  # a path, or text
         return 0.0
-    if X.ndim != 2:
+    if X.ndim != 2 or X.shape[1] != len(np.atleast_1d(model._scales())):  # categories become several columns
         return 0.0
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         far = X - np.nansum(X, axis=0) / np.maximum(np.isfinite(X).sum(axis=0), 1)
