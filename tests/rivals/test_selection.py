@@ -176,3 +176,12 @@ def test_figures_of_the_r_original():
         model.fit(X)
         assert accuracy(y, model.labels_) == pytest.approx(0.967, abs=0.03)
         assert model.support_.sum() >= 2
+
+
+def test_columns_in_very_different_units_are_standardised_alike():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    X[:, 3] = 2.0
+    plain, far = standardised(X), standardised(X * np.ldexp(1.0, [700, 0, -700, 0]))
+    np.testing.assert_array_equal(far, plain)  # squares of the first and third would overflow and underflow
+    np.testing.assert_allclose(plain[:, :3], (X - X.mean(axis=0))[:, :3] / X.std(axis=0)[:3], rtol=1e-14)
+    assert (plain[:, 3] == 0).all()

@@ -62,8 +62,10 @@ def within_reach(Z: np.ndarray) -> np.ndarray:
 
 def standardised(X: np.ndarray) -> np.ndarray:
     """X (n x p) with columns of mean 0 and variance 1; constant ones become 0."""
-    deviation = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(is_constant(X), 1.0, deviation)
+    constant, centred = is_constant(X), X - X.mean(axis=0)
+    # by a power of two, so that squares of columns in very different units neither overflow nor underflow
+    centred = np.ldexp(centred, -np.frexp(np.abs(centred).max(axis=0))[1])
+    return np.where(constant, 0.0, centred) / np.where(constant, 1.0, np.sqrt((centred**2).mean(axis=0)))
 
 
 class SelectingClusterer(SelectorMixin, ClusterMixin, BaseEstimator):
