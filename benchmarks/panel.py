@@ -223,7 +223,8 @@ def main() -> None:
     rows.to_csv(tables / "panel.csv", index=False)
     table.to_csv(tables / "panel-summary.csv", index=False)
     means = table.pivot(index="method", columns="part", values="mean ARI")
-    means.loc[list(METHODS), table["part"].unique()].to_csv(tables / "panel-means.csv")
+    there = [method for method in METHODS if method in means.index]
+    means.loc[there, table["part"].unique()].to_csv(tables / "panel-means.csv")
     picture(rows, (target / "images" if options.publish else target) / "panel.png")
 
 
