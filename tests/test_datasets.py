@@ -14,7 +14,7 @@ def test_simulation_is_that_of_section_4_1():
     np.testing.assert_allclose(X[y == 0].std(axis=0), 1, atol=0.05)
     again, _ = datasets.simulate(60_000, 1.7, random_state=0)
     np.testing.assert_array_equal(X, again)
-    with pytest.raises(ValueError, match="q must be a whole number at least 1 and at most 25"):
+    with pytest.raises(ValueError, match=r"p must be at least q \(30\)"):
         datasets.simulate(q=30)
 
 

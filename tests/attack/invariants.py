@@ -68,8 +68,12 @@ def _rounding_of_rows(model, X) -> np.ndarray | float:
     if X.ndim != 2 or X.shape[1] != len(np.atleast_1d(model._scales())):  # categories become several columns
         return 0.0
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        lost = 0.0
+        if np.isnan(X).any():  # a variance on the axes is then the noise and what it has less than the noise
+            least = min(np.linalg.eigvalsh(one)[0] for one in model.covariances_)
+            lost = np.finfo(float).eps * X.shape[1] * np.max(noise) / max(least, np.finfo(float).tiny)
         far = X - np.nansum(X, axis=0) / np.maximum(np.isfinite(X).sum(axis=0), 1)
-        return np.finfo(float).eps * np.nansum((far / model._scales()) ** 2, axis=1) / np.min(noise)
+        return lost + np.finfo(float).eps * np.nansum((far / model._scales()) ** 2, axis=1) / np.min(noise)
 
 
 def _rounding(model, X, weights) -> float:
@@ -108,9 +112,16 @@ def _resolution(X) -> float:
 
 
 def check_same_groups(model, other, order, X=None) -> None:
-    """`other`, fitted to the rows (X, if they are numbers) in this order, has the same groups and likelihood."""
+    """`other`, fitted to the rows (X, if they are numbers) in this order, has the same groups and likelihood.
+
+    Regressions that fill gaps magnify rounding, so that fits with gaps agree up to the tolerance of their stopping rule.
+    """
     if hasattr(model, "log_likelihood_"):
-        np.testing.assert_allclose(
-            other.log_likelihood_, model.log_likelihood_, rtol=1e-6, atol=1e-6 + (0.0 if X is None else _resolution(X))
-        )
+        atol = 1e-6
+        if X is not None:
+            # a residual within the groups may be as small as the floor of the variances allows
+            atol += _resolution(X) / np.sqrt(model.get_params().get("variance_floor", 1.0))
+            if not hasattr(X, "toarray") and np.isnan(X).any():
+                atol += model.get_params().get("tol", 0.0) * len(X)
+        np.testing.assert_allclose(other.log_likelihood_, model.log_likelihood_, rtol=1e-6, atol=atol)
     assert adjusted_rand_score(other.labels_, model.labels_[order]) > 1 - 1e-9

@@ -106,6 +106,23 @@ def test_agreement_on_other_rows_is_that_of_a_naive_rule(p):
     assert back.agreement(np.arange(p)) == pytest.approx(np.mean(expected))
 
 
+@pytest.mark.parametrize("table", ["numbers", "counts"])
+def test_the_agreement_does_not_depend_on_the_order_of_the_rows(table):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 2
+    X = rng.normal(size=(60, 5)) + 1.2 * labels[:, None]
+    if table == "counts":  # rows that are the same have the same label
+        X = np.round(X)
+        labels = (X.sum(axis=1) > 3).astype(int)
+    X[:, 2] *= 1e9
+    found = OnOtherRows(prepare(X, ridge="auto"), labels, [np.arange(5)], by_values=True).agreement(np.arange(5))
+    assert found < 1
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(60)
+        moved = OnOtherRows(prepare(X[order], ridge="auto"), labels[order], [np.arange(5)], by_values=True)
+        assert moved.agreement(np.arange(5)) == pytest.approx(found, abs=1e-12)
+
+
 def test_where_rows_are_the_means_of_their_groups_the_nearest_mean_is_taken():
     X = np.array([[0.0], [0.0], [3.0], [3.0], [3.0], [2500.0], [0.0]])
     labels = np.array([0, 0, 1, 1, 1, 1, 0])

@@ -36,7 +36,9 @@ def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
     rows, and each row falls into a group with equal probability. Returns X (n x p) and y (n).
     """
     _check(n=n, p=p, mu=mu)
-    check_number("q", q, integer=True, least=1, most=p)
+    check_number("q", q, integer=True, least=1)
+    if q > p:
+        raise ValueError(f"p must be at least q ({q}), the number of variables that differ; got {p}")
     rng = check_random_state(random_state)
     y = rng.randint(3, size=n)
     X = rng.normal(size=(n, p))

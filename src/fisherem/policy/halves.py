@@ -95,10 +95,11 @@ class OnOtherRows:
 
     Each half of the rows is labelled by the discriminant rule of the other: the group whose mean is nearest in the
     metric of the covariance within the groups, with the problem's ridge. `lists` are the columns (indices) that will be
-    asked for.
+    asked for. Where a start is given and nothing else is random, the splits go `by_values`, so that the same rows are
+    split in the same way wherever they stand in the table.
     """
 
-    def __init__(self, problem: Problem, labels: np.ndarray, lists: list[np.ndarray]):
+    def __init__(self, problem: Problem, labels: np.ndarray, lists: list[np.ndarray], by_values: bool = False):
         self.labels = labels
         self.share = problem.scatter.ridge / problem.scatter.mean_variance
         self.weights = np.ones(problem.given.n) if problem.given.weights is None else problem.given.weights
@@ -106,7 +107,8 @@ class OnOtherRows:
         given = problem.given
         rows = given.everything() if given.portable else given.take(np.arange(given.n))
         self.values = np.asarray(rows[:, self.columns], float)
-        self.sides = split_rows(given.n, _SPLITS, 0)
+        order = _in_order(self.values) if by_values else np.arange(given.n)
+        self.sides = [(np.sort(order[one]), np.sort(order[other])) for one, other in split_rows(given.n, _SPLITS, 0)]
         self._summed, self._sum = (
             np.zeros(0, int),
             np.zeros((given.n, given.n) if len(self.columns) > given.n // 2 else 0),
@@ -149,6 +151,14 @@ class OnOtherRows:
         least = np.finfo(float).eps * (known**2).mean() + _TINY if known.size else _TINY
         solved = np.linalg.solve(within + (ridge + least) * np.eye(len(within)), means.T)
         return groups[(new @ solved - 0.5 * np.einsum("kr,rk->k", means, solved) + np.log(shares)).argmax(axis=1)]
+
+
+def _in_order(values: np.ndarray) -> np.ndarray:
+    """The numbers of the rows (n x p) in the order of a weighted sum of their values, whose weights have no simple
+    ratio, so that only rows that are the same have the same sum."""
+    spread = np.ptp(values, axis=0)
+    standardised = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.argsort(standardised @ np.cos(1.0 + np.arange(values.shape[1])), kind="stable")
 
 
 def _centred(values: np.ndarray, rows: np.ndarray, others: np.ndarray, weights: np.ndarray):

@@ -84,7 +84,7 @@ def variables_for(
             return found
     lists = [] if fewest is None else [fewest.support]
     lists += _longer(partition, fewest, rank)
-    back = OnOtherRows(problem, labels, lists)
+    back = OnOtherRows(problem, labels, lists, by_values=not isinstance(spec.init, str))
     for support in lists:
         found.tried(partition, support, back.agreement(support))
     for i in enough([record["agreement"] for record in found.records]):

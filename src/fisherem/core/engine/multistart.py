@@ -24,9 +24,9 @@ __all__ = [
     "fit_from", "fits_from", "is_better", "joined", "no_fit", "run_adapted", "side_by_side", "starting_points",
 ]  # fmt: skip
 
-# Likelihoods that differ by less than this share are ties, broken by the order of the starts, so that rounding affects
-# neither the choice of the start nor the numbering of the groups.
-_ROUNDING = 1e-12
+# Likelihoods that differ by less than this share, or by less than these nats in any unit of the columns, are ties, broken
+# by the order of the starts, so that rounding affects neither the choice of the start nor the numbering of the groups.
+_ROUNDING, _NATS = 1e-12, 1e-8
 
 
 class FitError(ValueError):
@@ -174,7 +174,7 @@ def is_better(one: Fit, other: Fit | None) -> bool:
     """Whether a fit is more likely by more than rounding. A fit without empty groups is always better than one with."""
     if other is None or one.whole != other.whole:
         return other is None or one.whole
-    return one.log_likelihood > other.log_likelihood + _ROUNDING * abs(other.log_likelihood)
+    return one.log_likelihood > other.log_likelihood + max(_NATS, _ROUNDING * abs(other.log_likelihood))
 
 
 def best_of(problem: Problem, starts, spec: Specification, phase: Phase) -> tuple[Fit, list[dict]]:
