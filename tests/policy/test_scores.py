@@ -46,6 +46,16 @@ def test_parameters_maximise_the_likelihood_of_one_group(name):
         for s in [*starts, theta]
     )
     assert log_likelihood(x, *theta) > best - (2 if name == "two groups" else 0.7)  # nats of 200 rows
+    prior = 0.5 * (theta[2] ** 2 + theta[3] ** 2)
+    plain = log_likelihood(x, *theta) + prior - 100 * np.log(2 * np.pi)
+    np.testing.assert_allclose(found.log_likelihood(x[:, None], np.ones(200)), plain)
+
+
+def test_more_steps_end_within_a_nat_of_the_maximum():
+    X, ones = np.exp(np.random.default_rng(0).normal(size=(150, 100))), np.ones(150)
+    best = Scores.of(X, steps=1000).log_likelihood(X, ones)
+    assert (Scores.of(X, steps=100).log_likelihood(X, ones) > best - 1).all()
+    assert (Scores.of(X).log_likelihood(X, ones) > best - 1).mean() > 0.7
 
 
 def test_skew_and_tails_go_and_modes_stay():

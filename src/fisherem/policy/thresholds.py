@@ -56,8 +56,8 @@ class NumberOfGroups:
     less: float = 0.03
     # Joint tails beyond this many standard errors: groups that differ in spread alone reach 10, noise of nine kinds 3.
     tails: float = 5.0
-    # A single column that gains this much, in nats, shows groups. The best of a hundred uniform columns reaches 6, two
-    # groups 6 standard deviations apart 70 (250 rows).
+    # A single column that gains this much, in nats, shows groups. The best of 120 tables of one group of six kinds
+    # gained -2, that of two groups 6 standard deviations apart 70 (250 rows).
     column: float = 8.0
     # One that gains more than this, before the price of having looked at p columns, keeps one group from being clear:
     # of 157 tables of one group (200 rows or more) three had more, and so had five of several groups that nothing else

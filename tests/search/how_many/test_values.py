@@ -22,6 +22,7 @@ from fisherem.policy.number_of_groups.one_group import (
 )
 from fisherem.policy.number_of_groups.valleys import valley
 from fisherem.policy.powers import yeo_johnson
+from fisherem.policy.thresholds import THRESHOLDS
 
 NOWHERE = Store(None, "")
 
@@ -179,6 +180,18 @@ def test_a_single_column_shows_its_groups():
     assert column_gain(rows(six)) > 30
     assert column_gain(rows(np.exp(rng.normal(size=(300, 20))))) < 0
     assert column_gain(rows(rng.integers(2, size=(100, 3)).astype(float))) == -np.inf  # nothing to ask
+
+
+@pytest.mark.parametrize("n", [60, 150, 1000])
+def test_uniform_columns_and_outlying_rows_are_no_groups(n):
+    rng = np.random.default_rng(n)
+    assert column_gain(rows(rng.uniform(size=(n, 20)))) < -5
+    assert column_gain(rows(np.exp(rng.normal(size=(n, 20))))) < 0
+    X = rng.normal(size=(n, 20))
+    X[: THRESHOLDS.number_of_groups.candidate_rows - 1, 3] += 50
+    assert column_gain(rows(X)) < 0
+    X[:, 5] += 8 * rng.integers(2, size=n)
+    assert column_gain(rows(X)) > 0
 
 
 def test_joint_tails_see_groups_that_differ_in_spread_alone():
