@@ -49,6 +49,19 @@ def test_short_work_starts_no_workers():
     assert list(run_tasks(Square(), [], 2)) == []
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_workers_start_before_the_first_task_of_long_work(at_once, monkeypatch):
+    started = []
+    monkeypatch.setattr("fisherem._utils.parallel._Helpers.__init__", lambda self, *_: started.append(len(done)))
+    monkeypatch.setattr("fisherem._utils.parallel._Helpers.feed", lambda self: None)
+    monkeypatch.setattr("fisherem._utils.parallel._Helpers.leave", lambda self, interrupted: None)
+    done, batches = [], iter([[(2,), (3,)]])
+    for found in run_as_they_come(Square(), lambda: next(batches, ()), 2, at_once=at_once):
+        done.append(found)
+    assert started == ([0] if at_once else [])
+    assert len(done) == 2
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_tasks_that_results_ask_for_are_numbered_in_the_order_in_which_they_are_asked_for(workers_at_once, jobs):
     known = [(3,), (4,)]

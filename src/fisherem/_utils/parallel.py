@@ -26,7 +26,7 @@ from .register import added_entries, receive_entries
 __all__ = ["run_as_they_come", "run_tasks"]
 
 # Workers are started once this process has worked so long, if what is left is estimated to take it longer than they
-# take to start (an import of the package).
+# take to start (an import of the package), or at once if the caller says so.
 _BEGIN_SECONDS = 0.3
 _WORTH_SECONDS = 2.0
 # Workers without work end after this many seconds; the next search needs no new ones until then.
@@ -43,11 +43,12 @@ def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterat
 
 
 def run_as_they_come(
-    function: Callable, due: Callable[[], Sequence[tuple]], n_jobs: int, expected: int = 0
+    function: Callable, due: Callable[[], Sequence[tuple]], n_jobs: int, expected: int = 0, at_once: bool = False
 ) -> Iterator[tuple[int, Any]]:
     """(index, function(*task)) of every task, where `due`, asked after each result, gives those that are now known.
 
-    Tasks are numbered in the order in which `due` gave them. `expected` is a guess of how many there will be.
+    Tasks are numbered in the order in which `due` gave them. `expected` is a guess of how many there will be; `at_once`
+    says that they are known to be long, so that workers start before the first of them is done.
     """
     tasks: list[tuple] = []
     waiting: deque[int] = deque()
@@ -63,7 +64,7 @@ def run_as_they_come(
                 return
             if helpers is not None:
                 helpers.feed()
-            elif n_jobs > 1 and done and _worth(time.perf_counter() - begin, done, max(len(tasks), expected)):
+            elif n_jobs > 1 and (at_once or _worth(time.perf_counter() - begin, done, max(len(tasks), expected))):
                 helpers = _Helpers(function, tasks, n_jobs - 1, waiting, ended)
             if (found := _next(waiting, ended)) is None:
                 index = waiting.popleft()
@@ -78,7 +79,7 @@ def run_as_they_come(
 
 
 def _worth(elapsed: float, done: int, total: int) -> bool:
-    return elapsed > _BEGIN_SECONDS and elapsed / done * (total - done) > _WORTH_SECONDS
+    return done > 0 and elapsed > _BEGIN_SECONDS and elapsed / done * (total - done) > _WORTH_SECONDS
 
 
 def _next(waiting: deque[int], ended: SimpleQueue) -> tuple[int, Future] | None:

@@ -258,6 +258,16 @@ def test_tables_of_one_group_are_compared_with_the_number_that_gains_most():
     assert {task[2] for task in Agenda(PLAN, wide).due() if task[0] == "draw"} == {2}
 
 
+def test_groups_are_looked_into_beside_the_further_splits_of_the_number_that_leads():
+    found = evidence(k2=(50, 0.2, 0.9), k3=(80, 0.3, 0.85), k4=(60, 0.9))
+    found.halves = {3: Known(0.85, 0.85, n_splits=1)}
+    inside, *further = Agenda(PLAN, found).due()[-5:]
+    assert inside == ("inside", 3, *found.candidates[3].labels)
+    assert further == [("half", 3, split, side) for split in (1, 2) for side in (0, 1)]
+    one = evidence(k2=(-40, 0.9, 0.1), k3=(-50, 0.9), k4=(-60, 0.9))
+    assert not any(task[0] == "inside" for task in Agenda(PLAN, one).due())
+
+
 def test_columns_that_cannot_be_judged_decide_nothing():
     found = evidence(k2=(-np.inf, np.nan, 0.2))
     found.judged = False

@@ -6,7 +6,7 @@ number of processes, and none of them in vain.
 1. fits of 1 to 4 groups, and of more, two at a time, while the largest number gains most
 2. tables of one group where the best gain is close to 0, and in wide tables; one split of the rows for the numbers that
    can be chosen, in the order of their gains
-3. further splits for the number that leads, until it is the same with all of them
+3. further splits for the number that leads, until it is the same with all of them, and a look into each of its groups
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WIDER = 3
 _ASKED = 3
 
 # A method of `gathering.Work` and its numbers: ("candidate", K), ("look",), ("half", K, split, side), ("draw", table,
-# K).
+# K), ("inside", K, *labels).
 Task = tuple
 
 
@@ -85,8 +85,8 @@ class Agenda:
             if (wave := next(self._waves, None)) is None:
                 break
             self._numbers += wave
-        yield from (("candidate", K) for K in sorted(self._numbers, reverse=True))  # the longest work goes first
-        yield ("look",)
+        first, *others = sorted(self._numbers, reverse=True)  # the longest work goes first
+        yield from (("candidate", first), ("look",), *(("candidate", K) for K in others))
         if not all(K in self.evidence.candidates for K in self._numbers):
             return
         asked = _asked(self.evidence, self.plan.n_splits)
@@ -95,8 +95,12 @@ class Agenda:
         if self._compared and best is not None and self._close(best):
             compared = 2 if self.evidence.data.judge.wide else best  # in wide tables the gain grows with every group
             yield from (("draw", number, compared) for number in draws_needed(self.gains))
-        if self.done == len(self.begun) and (K := _leading(self.evidence)) is not None:
-            yield from (("half", K, i, side) for i in range(1, self.plan.n_splits) for side in (0, 1))
+        if self.done < len(self.begun):
+            return
+        if all(K in self.evidence.halves for K in asked) and (K := decide(self.evidence).n_clusters) > 1:
+            yield ("inside", K, *self.evidence.candidates[K].labels.tolist())
+        if (leads := _leading(self.evidence)) is not None:
+            yield from (("half", leads, i, side) for i in range(1, self.plan.n_splits) for side in (0, 1))
 
     def _close(self, K: int) -> bool:
         """Whether tables of one group can change the verdict."""

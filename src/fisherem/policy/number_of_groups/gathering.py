@@ -18,13 +18,20 @@ from .candidates import Candidate, Data, fit_candidate, kept
 from .evidence import Evidence
 from .halves import Halves, Split, half_labels
 from .one_group import Compared, column_gain, flatness, inner_gain, joint_tails, p_value
-from .verdict import decide
 
 __all__ = ["Work", "gather"]
 
 # Tasks of a search that stops early, for the estimate of how long it will take.
 _USUAL = 12
-_WORDS = {"candidate": "fits", "half": "halves of the rows", "draw": "tables of one group", "look": "single columns"}
+_WORDS = {
+    "candidate": "fits",
+    "half": "halves of the rows",
+    "draw": "tables of one group",
+    "look": "single columns",
+    "inside": "columns inside groups",
+}
+# Searches in tables with so many values take two seconds or more: workers are started at once.
+_LARGE = 200_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,10 @@ class Work:
             "flatness": flatness(data),
         }
 
+    def inside(self, K: int, *labels: int) -> float:
+        """What groups inside one of K groups gain."""
+        return inner_gain(self.data.seen, np.array(labels))
+
     @cached_property
     def _compared(self) -> Compared | None:
         return Compared.of(self.data.seen)
@@ -87,14 +98,12 @@ def gather(plan: Plan, data: Data, store: Store, bar, evidence: Evidence) -> Ite
         shown = agenda.done + agenda.left()
         return new
 
-    for index, found in run_as_they_come(work, due, plan.n_jobs, expected=_USUAL):
+    large = data.values.size >= _LARGE
+    for index, found in run_as_they_come(work, due, plan.n_jobs, expected=_USUAL, at_once=large):
         kind, *numbers = agenda.begun[index]
         getattr(collect, kind)(found, *numbers)
         agenda.done += 1
         bar.step(f"{_WORDS[kind]}{f', K={numbers[0]}' if kind in ('candidate', 'half') else ''}")
-        yield evidence
-    if (K := decide(evidence).n_clusters) > 1:
-        evidence.inside[K] = inner_gain(data.seen, evidence.candidates[K].labels)
         yield evidence
 
 
@@ -111,6 +120,9 @@ class _Collector:
     def look(self, found: dict[str, Any]) -> None:
         for name, value in found.items():
             setattr(self._evidence, name, value)
+
+    def inside(self, gain: float, K: int, *_) -> None:
+        self._evidence.inside[K] = gain
 
     def draw(self, gain: float, number: int, K: int) -> None:
         self._agenda.gains[number] = gain
