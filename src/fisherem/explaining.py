@@ -185,12 +185,12 @@ class Explanation:
 
     def report(
         self, X, path, *, ids=None, title=None, notes=(), group_names=None, significance=None, annotate=None,
-        palette=None, covariates=None,
+        palette=None, covariates=None, subgroups=None,
     ) -> Path:  # fmt: skip
         """Write the page about these groups, as they were given: a plot, the variables, what marks each group.
 
         The page says apart how many rows the selected variables would place elsewhere. `annotate` (a frame of n rows),
-        `significance`, `palette` and `covariates` are as in `fisherem.report`.
+        `significance`, `palette`, `covariates` and `subgroups` are as in `fisherem.report`.
         """
         from .reports.page.table import page_of
 
@@ -199,7 +199,7 @@ class Explanation:
         return page_of(
             model, X, path, ids=ids, given=self.labels, title=title or "The variables that make these groups",
             notes=["the groups were given; the page shows which variables make them", *notes],
-            group_names=group_names, significance=significance, annotate=annotate, palette=palette,
+            group_names=group_names, significance=significance, annotate=annotate, palette=palette, subgroups=subgroups,
         )  # fmt: skip
 
 

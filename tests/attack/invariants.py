@@ -114,7 +114,8 @@ def _resolution(X) -> float:
 def check_same_groups(model, other, order, X=None) -> None:
     """`other`, fitted to the rows (X, if they are numbers) in this order, has the same groups and likelihood.
 
-    Regressions that fill gaps magnify rounding, so that fits with gaps agree up to the tolerance of their stopping rule.
+    Regressions that fill gaps magnify rounding, so that fits with gaps agree up to the tolerance of their
+    stopping rule.
     """
     if hasattr(model, "log_likelihood_"):
         atol = 1e-6

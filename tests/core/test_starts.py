@@ -4,6 +4,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem.core.data.problem import prepare
+from fisherem.core.engine.loop import Fit, Stop, StopKind
+from fisherem.core.engine.multistart import is_better
 from fisherem.core.starts.partitions import STARTS, distinct_rows
 from fisherem.solvers.ward import ward_labels
 
@@ -72,3 +74,17 @@ def test_large_data_start_from_a_sample(treat_as_large, name):
         rule = STARTS[name](problem, 3, 1, np.random.RandomState(0))[0]
         labels = problem.rows.gather(problem.start_states(rule, 3), "labels")
         assert adjusted_rand_score(truth, labels) > 0.95
+
+
+@pytest.mark.parametrize("unit", [0.0, 59 * 81 * np.log(2)])
+def test_likelihoods_that_differ_by_rounding_are_ties_in_any_unit(unit):
+    """27 x 3 values from two starts that end at the same groups; another unit adds a constant."""
+
+    def fit(value):
+        return Fit(None, [], value - unit, 0.0, [], Stop(StopKind.CONVERGED))
+
+    one, other = fit(-156.15006642580317), fit(-156.1500664240291)
+    assert not is_better(one, other)
+    assert not is_better(other, one)
+    assert is_better(fit(-156.1500), one)
+    assert is_better(one, None)

@@ -1,5 +1,7 @@
 """Sinh-arcsinh scores: against a naive transcription and another optimiser, and what they do to columns."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -74,6 +76,13 @@ def test_scores_do_not_depend_on_units_and_keep_the_order():
     one, other = Scores.of(x).transform(x), Scores.of(1000 * x + 5).transform(1000 * x + 5)
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
     np.testing.assert_array_equal(np.argsort(one[:, 0]), np.argsort(x[:, 0]))
+
+
+def test_columns_whose_squares_are_too_small_for_floats():
+    values = np.array([0.0] * 27 + [3.0, -2.0, 5.0])[:, None] * 2.0**-600
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(Scores.of(values).transform(values)).all()
 
 
 def test_weights_are_repetitions():

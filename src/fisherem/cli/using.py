@@ -114,8 +114,10 @@ def _why(estimator, X):
               help="Also write what marks each group (CSV).")  # fmt: skip
 @click.option("--palette", metavar="COLOURS", help="Colours of the groups, separated by commas, or the name of a "
               "matplotlib colormap.")  # fmt: skip
+@click.option("--subgroups", metavar="GROUPS", help="Also split these groups by variables of their own: their numbers "
+              "or names, separated by commas, or all.")  # fmt: skip
 @friendly
-def report(model_file, source, memory, output, group_names, p_values, markers, palette):
+def report(model_file, source, memory, output, group_names, p_values, markers, palette, subgroups):
     """Write the report page of a fitted model and a table."""
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
@@ -139,11 +141,23 @@ def report(model_file, source, memory, output, group_names, p_values, markers, p
     _name(estimator, group_names)
     shown = table.annotation[list(source.annotate)] if source.annotate else None
     about = {"notes": table.notes, "significance": found, "annotate": shown, "palette": colours}
+    if subgroups is not None:
+        about["subgroups"] = _split(estimator, X, subgroups)
     write(estimator, X, output, ids=table.ids, labels=table.labels, **about)
     if markers is not None:
         with atomic_file(markers) as file:
             write_csv(estimator.markers(X, significance=found), file)
     click.echo(f"report: {output}")
+
+
+def _split(estimator, X, groups: str):
+    """What is inside the groups that `groups` names."""
+    if groups == "all":
+        return groups
+    if not hasattr(estimator, "subcluster"):
+        raise InputError(f"--subgroups: the groups of a fitted {type(estimator).__name__} cannot be split")
+    wanted = [one.strip() for one in groups.split(",")]
+    return [estimator.subcluster(X, int(one) if one.isascii() and one.isdigit() else one) for one in wanted]
 
 
 def _p_values(path: Path):

@@ -30,6 +30,8 @@ MEANS = tuple(means.value for means in Means)
 # The greedy axes do not attain the maximum of eq. (6): with the means inside them, the accuracy on usps358 falls to
 # 0.62. Full means keep the paper's axes.
 _DISCRIMINANT = {"latent": "svd", "full": "orthonormal"}
+# From here on the covariance is rounding beside the ridge.
+_MOST_RIDGE = 1e12
 
 
 @public
@@ -326,7 +328,7 @@ class FisherEM(ToleratesGaps, FittedDLM, BaseEstimator):
         if self.n_axes is not None:
             check_number("n_axes", self.n_axes, integer=True, least=1)
         check_one_of("stopping", self.stopping, STOPPING)
-        check_number("ridge", self.ridge, least=0, word=AUTO_RIDGE)
+        check_number("ridge", self.ridge, least=0, most=_MOST_RIDGE, word=AUTO_RIDGE)
         if self.noise_factors is not None:
             check_number("noise_factors", self.noise_factors, integer=True, least=0, word=NOISE_AUTO)
         check_number("min_size", self.min_size, above=0, word=AUTO)

@@ -78,7 +78,9 @@ class Scores:
         spread = (high - low) / 2.5631  # of a normal column, this is its standard deviation
         flat = quantiles.max(axis=0) == quantiles.min(axis=0)
         with np.errstate(over="ignore"):  # where the spread is not needed
-            spread = np.where(spread > 0, spread, np.where(flat, 1.0, quantiles.std(axis=0)))
+            wide = quantiles.std(axis=0)
+            wide = np.where(wide > 0, wide, np.ptp(quantiles, axis=0))  # squares of tiny values are 0
+            spread = np.where(spread > 0, spread, np.where(flat, 1.0, wide))
         kept = (floors > THRESHOLDS.few_valued) | flat
         theta = _fitted((quantiles - middle) / spread, total, steps)
         return cls(middle + spread * theta[0], spread * np.exp(theta[1]), theta[2], theta[3], kept)

@@ -19,11 +19,11 @@ from ..estimators.naming import names_of_groups
 from ..tables.checking import check_number, open_rows
 from .model_search import ModelSearch
 
-__all__ = ["Subclusters", "split", "splitter"]
+__all__ = ["LEAST_ROWS", "Subclusters", "split", "splitter"]
 
 AUTO = "auto"
 # Rows that a group needs: the smallest number that could be split into two.
-_LEAST_ROWS = 4
+LEAST_ROWS = 4
 
 
 @dataclass(repr=False)
@@ -113,8 +113,8 @@ def split(model, X, group, estimator, covariates=None) -> Subclusters:
     groups = np.asarray(plain.predict(X))
     inside = groups == place
     rows, name = int(inside.sum()), names_of_groups(model)[place]
-    if rows < _LEAST_ROWS:
-        raise ValueError(f"{name} has {count(rows, 'row')} of X, and at least {_LEAST_ROWS} are needed to split it")
+    if rows < LEAST_ROWS:
+        raise ValueError(f"{name} has {count(rows, 'row')} of X, and at least {LEAST_ROWS} are needed to split it")
     fitted = estimator.fit(_rows(X, np.flatnonzero(inside)))
     best = getattr(fitted, "best_estimator_", fitted)
     label = _labels(model)[place]

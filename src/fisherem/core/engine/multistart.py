@@ -24,8 +24,9 @@ __all__ = [
     "fit_from", "fits_from", "is_better", "joined", "no_fit", "run_adapted", "side_by_side", "starting_points",
 ]  # fmt: skip
 
-# Likelihoods that differ by less than this share, or by less than these nats in any unit of the columns, are ties, broken
-# by the order of the starts, so that rounding affects neither the choice of the start nor the numbering of the groups.
+# Likelihoods that differ by less than this share, or by less than these nats in any unit of the columns, are ties,
+# broken by the order of the starts, so that rounding affects neither the choice of the start nor the numbering of the
+# groups.
 _ROUNDING, _NATS = 1e-12, 1e-8
 
 

@@ -12,7 +12,7 @@ from ...plots.markers import effect_limit
 from ...policy.variables import NO_EVIDENCE
 from ..text import clean
 
-__all__ = ["Dots", "MarkerRow", "Markers", "markers_of"]
+__all__ = ["LEAST_EFFECT", "Dots", "MarkerRow", "Markers", "markers_of"]
 
 # Lines of the table, and the fewest and most for each group; the file has all.
 _MOST_LISTED, _FEWEST_LISTED, _MOST_EACH = 120, 2, 12
@@ -21,8 +21,9 @@ _MOST_DOTS = 36
 _SHOWN = (
     "direction", "effect", "effect_nearest", "nearest", "mean_inside", "mean_outside", "share_beyond", "role",
 )  # fmt: skip
-# Smaller differences are not drawn, as on the rest of the page.
-_LEAST_EFFECT = 0.5
+# Smaller differences are not named or drawn. Cohen (1988) calls 0.5 a medium effect; groups this far apart overlap by
+# about two thirds.
+LEAST_EFFECT = 0.5
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _dots(frame: pd.DataFrame, k: np.ndarray, j: np.ndarray, names: list[str], c
     effect[j, k], share[j, k] = frame["effect"], frame["share_beyond"]
     K = len(called)
     each = max(1, _MOST_DOTS // K)
-    marking = (frame["effect"].abs() >= _LEAST_EFFECT) & (frame["role"] != NO_EVIDENCE)
+    marking = (frame["effect"].abs() >= LEAST_EFFECT) & (frame["role"] != NO_EVIDENCE)
     chosen: dict[int, int] = {}
     for group in range(K):
         mine = [int(v) for v in j[marking.to_numpy() & (k == group)] if int(v) not in chosen]

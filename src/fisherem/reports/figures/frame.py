@@ -44,6 +44,8 @@ def axis_title(left: float, width: float, y: float, title: str) -> str:
     return text((left + width) / 2, y, title, text_anchor="middle", class_="axis")
 
 
-def legend_mark(k: int) -> str:
-    """The mark of group (or curve) k, counted from 0, for a legend."""
-    return element("svg", mark(8, 8, k), viewBox="0 0 16 16", width=16, height=16, aria_hidden="true", class_="key")
+def legend_mark(k: int, own: int | None = None) -> str:
+    """The mark of group (or curve) k, counted from 0, for a legend; `own` is another shape in its colour."""
+    return element(
+        "svg", mark(8, 8, k, own), viewBox="0 0 16 16", width=16, height=16, aria_hidden="true", class_="key"
+    )

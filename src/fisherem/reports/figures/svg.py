@@ -111,12 +111,20 @@ def polyline(xs: Sequence[float], ys: Sequence[float], **attributes) -> str:
     return element("path", d=path, **attributes)
 
 
-def mark(x: float, y: float, k: int, **attributes) -> str:
-    """The mark of group k, in its colour; its outline stands once on the page (`definitions`)."""
+def mark(x: float, y: float, k: int, own: int | None = None, **attributes) -> str:
+    """The mark of group k, in its colour; its outline stands once on the page (`definitions`).
+
+    `own` is another shape for it.
+    """
     attributes["class_"] = " ".join(
         ["mark", f"g{colour(k)}", *["hollow"] * hollow(k), *attributes.pop("class_", "").split()]
     )
-    return element("use", href=f"#m{shape(k)}", transform=f"translate({x:.1f},{y:.1f})", **attributes)
+    return element(
+        "use",
+        href=f"#m{shape(k) if own is None else own % len(MARK_PATHS)}",
+        transform=f"translate({x:.1f},{y:.1f})",
+        **attributes,
+    )
 
 
 def definitions() -> str:

@@ -52,6 +52,11 @@ def page_data(content: Content) -> dict:
         data["heatAll"] = _heat(content.heat_all)
     if points.placed is not None:
         data["placed"] = points.placed.tolist()
+    if content.subgroups is not None and content.subgroups.parts:
+        data["subgroup"] = content.subgroups.numbers[points.rows].tolist()
+        data["subgroups"] = [
+            {"name": part.name, "shape": part.place % len(svg.MARK_PATHS)} for part in content.subgroups.parts
+        ]
     if content.why is not None:
         data["why"] = _why(content.why)
     if content.stability is not None and content.stability.back is not None:

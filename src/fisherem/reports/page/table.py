@@ -13,10 +13,11 @@ from ...estimators.pipelines import on_its_rows, steps_in_words
 from ...policy.thresholds import THRESHOLDS
 from .. import figures
 from ..content import rows
+from ..content.markers import LEAST_EFFECT
+from ..content.subgroups import subgroups_of
 from ..figures import svg
 from ..text import embedded
 from ..words.facts import GIVEN_GROUPS
-from ..words.group_words import LEAST_EFFECT
 from .conclusion import conclude
 from .data import caveat, page_data
 from .document import asset, scripts, template, write_page
@@ -41,7 +42,7 @@ _SCRIPTS = (
 
 def report(
     model, X=None, path=None, *, ids=None, labels=None, title=None, stability=None, notes=None, group_names=None,
-    significance=None, annotate=None, palette=None, covariates=None,
+    significance=None, annotate=None, palette=None, covariates=None, subgroups=None,
 ) -> Path:  # fmt: skip
     """Write one self-contained HTML page about a fit: groups, subspace, selected variables, how it was chosen.
 
@@ -80,6 +81,9 @@ def report(
         the ninth group on they begin again, as outlines.
     covariates : array, series or frame of n rows, optional
         Those of the rows, for a model that was fitted with covariates: the page then shows values less their effects.
+    subgroups : "all", Subclusters or a list of them, optional
+        Results of ``model.subcluster`` for these rows: the page then shows the groups inside, by the variables that
+        split each, in a table, in the subspace and in the list of rows. "all" splits every group now.
 
     Returns
     -------
@@ -91,7 +95,8 @@ def report(
     if hasattr(model, "mean_spectra"):
         return model.report(path, title=title)
     if hasattr(model, "placed_elsewhere"):  # an Explanation
-        about = {"group_names": group_names, "significance": significance, "annotate": annotate, "palette": palette}
+        about = {"group_names": group_names, "significance": significance, "annotate": annotate, "palette": palette,
+                 "subgroups": subgroups}  # fmt: skip
         return model.report(X, path, ids=ids, title=title, notes=notes or (), covariates=covariates, **about)
     if covariates is not None:
         model, X = model.adjusted(X, covariates)
@@ -102,6 +107,8 @@ def report(
     notes = [notes] if isinstance(notes, str) else list(notes or [])
     given: np.ndarray | None = None
     if is_factor_mixture(model):
+        if subgroups is not None:
+            raise TypeError("subgroups: the groups of a FactorMixture cannot be split")
         factors = model
         model, given, own, fitted = as_given_groups(factors, X)
         group_names, notes = own if group_names is None else group_names, [*fitted, *notes]
@@ -110,19 +117,19 @@ def report(
         notes = [*notes, said]
     return page_of(
         model, X, path, ids=ids, labels=labels, title=title, stability=stability, notes=notes, given=given,
-        group_names=group_names, significance=significance, annotate=annotate,
-        palette=palette,
+        group_names=group_names, significance=significance, annotate=annotate, palette=palette, subgroups=subgroups,
     )  # fmt: skip
 
 
-def page_of(model, X, path, *, stability=None, notes=(), **about) -> Path:
+def page_of(model, X, path, *, stability=None, notes=(), subgroups=None, **about) -> Path:
     """Write the page of a fitted estimator or search and the rows X, with the keywords of `build`."""
+    inside = subgroups_of(subgroups, model, X)
     fitted, rows = getattr(model, "best_estimator_", model), X
     if hasattr(fitted, "count_total_"):
         notes = ["values are logarithms of counts", *notes]
     if not is_in_numbers(fitted):  # the page is about the columns of numbers, and counts the variables
         model, X = on_its_rows(model, X)
-    content = build(model, X, stability=of_columns(stability, fitted), notes=notes, **about)
+    content = build(model, X, stability=of_columns(stability, fitted), notes=notes, subgroups=inside, **about)
     if hasattr(fitted, "encoding_"):
         content = with_categories(content, fitted, rows)
     return write_page(Path(path), render(content))

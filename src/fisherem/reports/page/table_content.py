@@ -23,6 +23,7 @@ from ..content.markers import Markers, markers_of
 from ..content.roles import RoleContent
 from ..content.roles import roles_of as roles_part
 from ..content.stability import StabilityTable, stability_of
+from ..content.subgroups import Subgroups
 from ..content.tracks import annotation
 from ..content.variables import Profile, Variable, profile, variables
 from ..content.why import Why, why
@@ -102,6 +103,7 @@ class Content:
     covariates: str
     covariate_warning: str
     usage: str
+    subgroups: Subgroups | None = None
     categories: tuple[CategoryRow, ...] = ()
 
     @property
@@ -147,7 +149,7 @@ def page_date() -> str:
 
 def build(
     model, X, *, ids=None, labels=None, title=None, stability=None, notes=None, given=None, group_names=None,
-    significance=None, annotate=None, palette=None,
+    significance=None, annotate=None, palette=None, subgroups=None,
 ) -> Content:  # fmt: skip
     """The content of the page of a fitted FisherEM, SparseFisherEM or ModelSearch and the rows X (n x p, or a path).
 
@@ -172,6 +174,7 @@ def build(
         posteriors, coordinates, tails = posteriors[kept], coordinates[kept], tails[kept]
         names_of_rows = [names_of_rows[i] for i in kept]
         frame = None if frame is None else frame.iloc[kept]
+        subgroups = None if subgroups is None else subgroups.among(kept, group)
         lines += [f"{left_out:,} rows without a group are left out"] if left_out else []
     n, support = table.shape[0], np.asarray(fitted.support_)
     moments = table.moments(group, K)
@@ -206,6 +209,7 @@ def build(
         profile=profile(fitted, moments, names),
         joins=[] if sure.saturated else joins_of(posteriors, called),
         stability=again,
+        subgroups=subgroups,
     )
 
 

@@ -22,6 +22,10 @@
     tail: { value: (i) => data.tail[i], text: (i) => (data.tail[i] < 0.001 ? "<0.001" : data.tail[i].toFixed(3)) },
     back: { value: (i) => data.reproducibility[i], text: (i) => percent(data.reproducibility[i]) },
     placed: { value: (i) => data.placed[i], text: (i) => data.groups[data.placed[i]].name },
+    inside: {
+      value: (i) => data.subgroup[i],
+      text: (i) => (data.subgroup[i] < 0 ? "–" : data.subgroups[data.subgroup[i]].name),
+    },
     known: { value: (i) => data.classes[i], text: (i) => data.classes[i] || "–" },
   };
   const shown = heads.map((button) => button.dataset.key);
@@ -126,7 +130,7 @@
   // A cell of the saved table: numbers with all their digits, nothing for a dash.
   function file(key, i) {
     const value = columns[key].value(i), text = columns[key].text(i);
-    return typeof value === "number" && !["group", "second", "placed"].includes(key) ? String(value) : text.replace(/^–$/, "");
+    return typeof value === "number" && !["group", "second", "placed", "inside"].includes(key) ? String(value) : text.replace(/^–$/, "");
   }
 
   Page.rowsAsText = () => [

@@ -214,6 +214,7 @@
     const lines = [data.ids[i], `${data.groups[data.group[i]].name}, posterior ${data.posterior[i].toFixed(3)}`];
     if (data.second[i] >= 0 && data.secondPosterior[i] >= 0.0005)
       lines.push(`next: ${data.groups[data.second[i]].name}, ${data.secondPosterior[i].toFixed(3)}`);
+    if (data.subgroup && data.subgroup[i] >= 0) lines.push("inside it: " + data.subgroups[data.subgroup[i]].name);
     if (data.reproducibility) lines.push(`found again in ${Math.round(100 * data.reproducibility[i])}% of the refits`);
     if (data.placed && data.placed[i] !== data.group[i]) lines.push("the selected variables would place it in " + data.groups[data.placed[i]].name);
     if (data.classes && data.classes[i]) lines.push("class: " + data.classes[i]);
@@ -312,6 +313,14 @@
     hideTip();
   }
   Marking.listen(showMarked);
+  // The rows of groups that were split have the marks of the groups inside, in the colour of their own.
+  const split = byId("show-subgroups");
+  if (split)
+    split.addEventListener("change", () =>
+      marks.forEach((mark, i) => {
+        const inner = split.checked && data.subgroup[i] >= 0 ? data.subgroups[data.subgroup[i]] : data.groups[drawn[i]];
+        mark.setAttribute("d", data.marks[inner.shape]);
+      }));
   only.addEventListener("change", showMarked);
   for (const [id, key, other] of [["axis-x", "x", "y"], ["axis-y", "y", "x"]]) {
     const select = byId(id);

@@ -9,6 +9,7 @@ import numpy as np
 from ...estimators.marking import effects
 from ...policy.variables import NO_EVIDENCE
 from ...tables.rows_by_group import Moments
+from ..content.markers import LEAST_EFFECT
 from ..text import number
 
 __all__ = ["Effect", "GroupWords", "group_words"]
@@ -17,9 +18,6 @@ __all__ = ["Effect", "GroupWords", "group_words"]
 _MOST_NAMED = 4
 # Selected variables that are always named if their effect is large enough.
 _SELECTED_NAMED = 2
-# Smaller differences are not named. Cohen (1988) calls 0.5 a medium effect; groups this far apart overlap by about
-# two thirds.
-LEAST_EFFECT = 0.5
 
 
 @dataclass(frozen=True)
