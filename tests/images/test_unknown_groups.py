@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fisherem.images import segment
-from fisherem.images.segment import _looked_at
+from fisherem.images.request import looked_at
 from fisherem.reports.images.content import build_image
 from fisherem.reports.images.page import render_image
 from fisherem.search.scoring import accuracy
@@ -77,10 +77,10 @@ def test_one_group_has_a_map_and_a_page(tmp_path):
 
 
 def test_the_choice_of_the_division_looks_at_three_numbers():
-    assert _looked_at("auto") == (2, 4, 7)
-    assert _looked_at(range(2, 9)) == (2, 5, 8)
-    assert _looked_at([1, 4]) == (4,)
-    assert _looked_at([1]) == (2,)
+    assert looked_at("auto") == (2, 4, 7)
+    assert looked_at(range(2, 9)) == (2, 5, 8)
+    assert looked_at([1, 4]) == (4,)
+    assert looked_at([1]) == (2,)
 
 
 def test_other_words_are_refused(cube):

@@ -64,7 +64,7 @@ def test_neighbours_must_help_by_three_standard_errors(monkeypatch):
         agree = np.zeros((len(spatial_strength.STRENGTHS), 400))
         agree[-1, :better] = 1
         monkeypatch.setattr(spatial_strength, "agreements", lambda *_: agree)
-        return spatial_strength.chosen_strength(cleaned, np.zeros(400, int), 2, 4)
+        return spatial_strength.chosen_strength(cleaned, np.zeros(400, int), 2, 4)[0]
 
     assert chosen(8) == 0  # the mean is 2.86 standard errors above 0
     assert chosen(10) == spatial_strength.STRENGTHS[-1]  # 3.2
