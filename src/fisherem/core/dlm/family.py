@@ -131,7 +131,7 @@ class DLMFamily(Family):
         return Subset(support, DenseScatter(scatter.block(support), share))
 
     def estimated_ridge(self, problem: Problem) -> float:
-        """The share of the mean variance that `adapt` estimated for the F-step of a run; NaN if it estimated none."""
+        """The ridge that `adapt` estimated for a run, as a share of the mean variance; NaN if it estimated none."""
         if not self.adaptive_ridge or not self._adaptive:
             return float("nan")
         if self.subset is not None:
@@ -139,7 +139,8 @@ class DLMFamily(Family):
             return float("nan") if scatter is None else scatter.ridge / scatter.mean_variance
         if self.sparse is not None and problem.metric is not None:  # inverts S itself, in which no ridge was estimated
             return float("nan")
-        return problem.inverted.ridge / problem.inverted.mean_variance
+        inverted = problem.inverted  # constant columns lower its mean variance, but do not matter to the ridge
+        return inverted.ridge / inverted.mean_variance * (problem.n_varying / inverted.p)
 
     def f_step(self) -> Callable[[Between], Axes]:
         """The configured F-step of a new run."""
