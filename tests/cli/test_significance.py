@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from fisherem import load, save, significance
 from fisherem.cli import main
-from fisherem.estimators.pipelines import last_step
 from fisherem.search import one_group_fits
 
 
@@ -62,7 +61,7 @@ def test_pairs_are_called_by_the_names_of_their_groups(fitted):
     assert first == "q < 0.05 for 2 of 5 differences"
     assert second == "group 1 and group 2: b 0.04, =a 0.04"
     named = load(model)
-    last_step(named)[1].name_groups(["low", "high"])
+    named[-1].name_groups(["low", "high"])
     save(named, "named.skops")
     _, second, _ = run("significance", "named.skops", table, *arguments).strip().splitlines()
     assert second == "low and high: b 0.04, =a 0.04"

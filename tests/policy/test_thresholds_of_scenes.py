@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from fisherem.datasets import mars_like
-from fisherem.images import Cube, clean, layout, normalising, segment, separating, spatial_strength
+from fisherem.images import Cube, Library, clean, layout, normalising, segment, separating, spatial_strength
 from fisherem.images.clean import _keeps_gaps
 from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
 from fisherem.images.identify import identify
-from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
 from fisherem.images.scene_model import _check_unit
 
