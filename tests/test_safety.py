@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from fisherem import FactorMixture, FisherEM, SparseFisherEM, datasets
-from tests.deciding import failing_model
+from tests.deciding import decided, failing_model
 from tests.naive import accuracy
 
 
@@ -117,13 +117,18 @@ def test_constant_columns_are_named_and_never_selected(frame):
     "estimator", [FisherEM(3, scale="none", random_state=0), SparseFisherEM(3, scale="none", random_state=0)]
 )
 def test_constant_columns_change_nothing(frame, estimator):
+    def others(model):
+        """The choices but the number of variables and the ridge."""
+        return model.decisions_[["decision", "choice"]].query("decision not in ('variables', 'ridge')")
+
     without = estimator.fit(frame)
     model, labels, support = without.model_, without.labels_, without.support_
-    decisions = without.decisions_[["decision", "choice"]].query("decision != 'variables'")
+    decisions, ridge = others(without), float(decided(without, "ridge").choice.split()[0])
     top = np.sort(without.predict_proba(frame), axis=1)
     more = estimator.fit(np.column_stack([frame, np.zeros((150, 3))]))
     assert more.model_ == model
-    assert more.decisions_[["decision", "choice"]].query("decision != 'variables'").equals(decisions)
+    assert others(more).equals(decisions)
+    assert float(decided(more, "ridge").choice.split()[0]) == pytest.approx(ridge, rel=0.05)
     tied = top[:, -1] - top[:, -2] < 0.05  # the ridge is a share of the mean variance, which constant columns change
     assert tied.sum() <= 1
     np.testing.assert_array_equal(more.labels_[~tied], labels[~tied])

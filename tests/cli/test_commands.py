@@ -22,6 +22,7 @@ from fisherem.rivals import RIVALS
 from fisherem.tables.file_table import FileTable
 from fisherem.tables.readers import READERS, Reader, Sheet
 from tests.deciding import failing_model
+from tests.running import run
 
 
 @pytest.fixture
@@ -32,12 +33,6 @@ def wine_csv(tmp_path):
     path = tmp_path / "wine.csv"
     X.to_csv(path, index=False)
     return path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 ROLES = ("--id-column", "wine", "--label-column", "cultivar")

@@ -7,12 +7,11 @@ import sys
 import click
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import datasets
-from fisherem.cli import main
 from fisherem.search import comparison
 from fisherem.search.comparison import methods
+from tests.running import run
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +20,6 @@ def wine_csv(tmp_path_factory):
     path = tmp_path_factory.mktemp("wine") / "wine.csv"
     X.assign(cultivar=y).to_csv(path, index=False)
     return path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 def test_rows_appear_as_they_finish_and_progress_says_which_runs(wine_csv, monkeypatch):

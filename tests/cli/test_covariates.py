@@ -5,18 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import load
-from fisherem.cli import main
+from tests.running import printed
 
 FAST = ("--n-init", 1, "--jobs", 1, "-k", 2)
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [*map(str, arguments)], env={"COLUMNS": "300"})
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +51,7 @@ def accuracy(out):
 def test_a_covariate_is_taken_out_and_is_no_variable(files, tmp_path, monkeypatch, given):
     monkeypatch.chdir(files)
     out = tmp_path / "out"
-    shown = run("fit", *given, "--label-column", "kind", "-o", out, "--json", *FAST)
+    shown = printed("fit", *given, "--label-column", "kind", "-o", out, "--json", *FAST)
     assert accuracy(shown) > 0.95
     variables = pd.read_csv(out / "variables.csv")
     assert len(variables) == 30
@@ -74,28 +67,30 @@ def test_a_covariate_is_taken_out_and_is_no_variable(files, tmp_path, monkeypatc
 
 def test_a_model_file_finds_its_covariates(files, tmp_path):
     out, labels = tmp_path / "out", tmp_path / "labels.csv"
-    run("fit", files / "plain.csv", "--samples", files / "samples.csv", "--covariate", "batch", "-o", out, "-q", *FAST)
+    printed(
+        "fit", files / "plain.csv", "--samples", files / "samples.csv", "--covariate", "batch", "-o", out, "-q", *FAST
+    )
     model, sheet = out / "model.skops", ("--samples", files / "samples.csv")
-    run("predict", model, files / "plain.csv", *sheet, "-o", labels)
+    printed("predict", model, files / "plain.csv", *sheet, "-o", labels)
     written = pd.read_csv(out / "labels.csv")
     pd.testing.assert_series_equal(pd.read_csv(labels)["cluster"], written["cluster"])
-    run("predict", model, files / "plain.csv", *sheet, "-o", labels, "--contributions", tmp_path / "why.csv")
+    printed("predict", model, files / "plain.csv", *sheet, "-o", labels, "--contributions", tmp_path / "why.csv")
     assert "batch explains" in (tmp_path / "why.csv").parent.joinpath("out", "report.html").read_text()
-    run("report", model, files / "plain.csv", *sheet, "-o", tmp_path / "page.html")
+    printed("report", model, files / "plain.csv", *sheet, "-o", tmp_path / "page.html")
     assert "less what &#39;batch&#39; explains" in (tmp_path / "page.html").read_text()
-    run("significance", model, files / "plain.csv", *sheet, "-o", tmp_path / "s.csv", "--draws", 2, "--jobs", 1)
-    said = run("predict", model, files / "plain.csv", "-o", labels, code=2)
+    printed("significance", model, files / "plain.csv", *sheet, "-o", tmp_path / "s.csv", "--draws", 2, "--jobs", 1)
+    said = printed("predict", model, files / "plain.csv", "-o", labels, code=2)
     assert "'batch'" in said
-    said = run("predict", model, files / "one.csv", "--covariate", "kind", "-o", labels, code=2)
+    said = printed("predict", model, files / "one.csv", "--covariate", "kind", "-o", labels, code=2)
     assert "fitted with 'batch'; leave the option out" in said
 
 
 def test_given_groups_and_stability(files, tmp_path):
     out = tmp_path / "out"
-    run("explain", files / "one.csv", "--label-column", "kind", "--covariate", "batch", "-o", out)
+    printed("explain", files / "one.csv", "--label-column", "kind", "--covariate", "batch", "-o", out)
     roles = pd.read_csv(out / "roles.csv")
     assert not (roles["role"][10:] == "selected").any()
-    run(
+    printed(
         "fit",
         files / "one.csv",
         "--covariate",
@@ -115,7 +110,7 @@ def test_given_groups_and_stability(files, tmp_path):
 def test_markers_explanations_and_parts_are_of_adjusted_rows(files, tmp_path):
     data, out, model = files / "one.csv", tmp_path / "out", tmp_path / "out" / "model.skops"
     given = ("--covariate", "batch", "--annotate", "kind")
-    run("fit", data, *given, "--group-names", "low,high", "-o", out, *FAST)
+    printed("fit", data, *given, "--group-names", "low,high", "-o", out, *FAST)
     best = load(model)
     assert list(best.group_names_) == ["low", "high"]
     table = pd.read_csv(data)
@@ -123,10 +118,10 @@ def test_markers_explanations_and_parts_are_of_adjusted_rows(files, tmp_path):
     means = pd.read_csv(out / "markers.csv").set_index(["group", "variable"])["mean_inside"]
     assert means["low", "g12"] == pytest.approx(rows["g12"][best.labels_ == 0].mean())
     assert "kind" in (out / "report.html").read_text()
-    run("explain", data, "--label-column", "kind", "--covariate", "batch", "-o", tmp_path / "e")
+    printed("explain", data, "--label-column", "kind", "--covariate", "batch", "-o", tmp_path / "e")
     effects = pd.read_csv(tmp_path / "e" / "markers.csv").query("variable == 'g12'")["effect"]
     assert effects.abs().max() < 0.6  # of the batch alone
-    run("subcluster", model, data, "--group", "low", "-k", 2, "-o", tmp_path / "s", "--jobs", 1)
+    printed("subcluster", model, data, "--group", "low", "-k", 2, "-o", tmp_path / "s", "--jobs", 1)
     inside = load(tmp_path / "s" / "model.skops")
     labels = pd.read_csv(tmp_path / "s" / "labels.csv")
     part = table[table["id"].isin(labels["id"])]
@@ -137,7 +132,7 @@ def test_markers_explanations_and_parts_are_of_adjusted_rows(files, tmp_path):
 def test_categories_are_refused(files, tmp_path):
     table = pd.read_csv(files / "one.csv").assign(colour=lambda X: np.where(X["kind"], "red", "blue"))
     table.to_csv(tmp_path / "mixed.csv", index=False)
-    said = run("fit", tmp_path / "mixed.csv", "--covariate", "batch", "-o", tmp_path / "out", *FAST, code=2)
+    said = printed("fit", tmp_path / "mixed.csv", "--covariate", "batch", "-o", tmp_path / "out", *FAST, code=2)
     assert "covariates need numbers, and this table has categories" in said
     assert not list((tmp_path / "out").iterdir())
 
@@ -150,8 +145,8 @@ def test_categories_are_refused(files, tmp_path):
     ],
 )
 def test_a_wrong_covariate_is_named(files, tmp_path, given, message):
-    assert message in run("fit", files / "one.csv", *given, "-o", tmp_path / "out", *FAST, code=2)
+    assert message in printed("fit", files / "one.csv", *given, "-o", tmp_path / "out", *FAST, code=2)
 
 
 def test_compare_knows_no_covariates(files):
-    assert "--covariate is for" in run("compare", files / "one.csv", "-k", 2, "--covariate", "batch", code=2)
+    assert "--covariate is for" in printed("compare", files / "one.csv", "-k", 2, "--covariate", "batch", code=2)

@@ -16,6 +16,7 @@ from fisherem.cli import main
 from fisherem.model.criteria import CRITERIA
 from fisherem.tables.readers import READERS, Reader
 from tests.deciding import ctrl_c
+from tests.running import run
 
 
 @pytest.fixture
@@ -25,12 +26,6 @@ def iris_csv(tmp_path):
     path = tmp_path / "iris.csv"
     X.to_csv(path, index=False)
     return path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 def one_line(*arguments, code):

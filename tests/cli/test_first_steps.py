@@ -6,17 +6,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import SparseFisherEM, datasets, save
-from fisherem.cli import folders, main
-
-
-def run(*arguments, code=0, **keywords):
-    result = CliRunner().invoke(main, [str(a) for a in arguments], **keywords)
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
-
+from fisherem.cli import folders
+from tests.running import run
 
 QUICK = ("--n-init", 1, "--method", "dense", "--jobs", 1)
 

@@ -5,17 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import load
-from fisherem.cli import main
 from tests.estimators.test_mixed import mixed
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
+from tests.running import run
 
 
 @pytest.fixture

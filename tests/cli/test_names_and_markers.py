@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import SparseFisherEM, datasets, load, save
-from fisherem.cli import main
+from tests.running import run
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +24,6 @@ def model(wines, tmp_path_factory):
     X, _ = wines
     fitted = SparseFisherEM(3, random_state=0, n_init=2).fit(X)
     return fitted, save(fitted, tmp_path_factory.mktemp("model") / "model.skops")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 def beside():

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import FisherEM, SparseFisherEM, load
-from fisherem.cli import main
+from tests.running import printed
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +27,11 @@ def table(rows, tmp_path):
     return path
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result.output
-
-
 def test_the_number_of_factors_is_chosen_and_told(table, tmp_path):
-    words = " ".join(run("fit", table, "-k", 2, "-o", tmp_path / "out", "--noise-factors", "auto").split())
+    words = " ".join(printed("fit", table, "-k", 2, "-o", tmp_path / "out", "--noise-factors", "auto").split())
     assert "noise 1 common factor, chosen by BIC (the fewest factors with nearly all of its gain) from 0 (BIC" in words
     assert "scaling columns standardised: the columns differ in unit" in words
-    given = " ".join(run("fit", table, "-k", 2, "-o", tmp_path / "given", "--scale").split())
+    given = " ".join(printed("fit", table, "-k", 2, "-o", tmp_path / "given", "--scale").split())
     assert "scaling" not in given  # the note says that the columns were standardised
     criteria = pd.read_csv(tmp_path / "out" / "criteria.csv")
     assert criteria.loc[0, "noise_factors"] == 1
@@ -47,20 +40,22 @@ def test_the_number_of_factors_is_chosen_and_told(table, tmp_path):
 @pytest.mark.parametrize("given", [0, 2])
 def test_a_number_of_factors_can_be_given(table, tmp_path, given):
     out = tmp_path / "out"
-    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--method", "dense", "--noise-factors", given, "--json"))
+    found = json.loads(
+        printed("fit", table, "-k", 2, "-o", out, "--method", "dense", "--noise-factors", given, "--json")
+    )
     assert found["noise_factors"] == given
     assert load(out / "model.skops").noise_factors_ == given
 
 
 @pytest.mark.parametrize("given", ["-1", "1.5", "many", ""])
 def test_a_number_of_factors_that_is_none(table, given):
-    message = run("fit", table, "-k", 2, "--noise-factors", given, code=2)
+    message = printed("fit", table, "-k", 2, "--noise-factors", given, code=2)
     assert f"{given!r} is not a number of factors: give 0, 1, 2, ... or auto" in " ".join(message.split())
 
 
 def test_the_command_scales_as_python_does(table, rows, tmp_path):
     out = tmp_path / "out"
-    found = json.loads(run("fit", table, "-k", 2, "-o", out, "--json"))
+    found = json.loads(printed("fit", table, "-k", 2, "-o", out, "--json"))
     direct = SparseFisherEM(2, random_state=0).fit(rows)
     assert found["scale"] == direct.scale_ == "standardise"
     assert found["bic"] == pytest.approx(direct.bic_)
@@ -74,7 +69,7 @@ def test_the_command_scales_as_python_does(table, rows, tmp_path):
 def test_skewed_columns_are_bent_if_asked(rows, tmp_path):
     path, out = tmp_path / "skewed.csv", tmp_path / "out"
     np.exp(rows / rows.std()).to_csv(path, index=False)
-    words = " ".join(run("fit", path, "-k", 2, "-o", out, "--transformation", "power").split())
+    words = " ".join(printed("fit", path, "-k", 2, "-o", out, "--transformation", "power").split())
     exponents = load(out / "model.skops").exponents_
     assert (exponents != 1).sum() > 5
     assert f"{(exponents != 1).sum()} skewed columns transformed by a power" in words

@@ -5,18 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from fisherem import load, save, significance
-from fisherem.cli import main
-from fisherem.estimators.pipelines import last_step
 from fisherem.search import one_group_fits
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [*map(str, arguments)], env={"COLUMNS": "300"})
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result.output
+from tests.running import printed
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +19,13 @@ def fitted(tmp_path_factory):
     X[:45, :2] += 5
     frame = pd.DataFrame(X, columns=["=a", "b", "c", "d", "e"]).assign(id=[f"r{i}" for i in range(90)])
     frame.to_csv(folder / "table.csv", index=False)
-    run("fit", folder / "table.csv", "-k", 2, "--n-init", 1, "--jobs", 1, "--scale", "-o", folder / "out")
+    printed("fit", folder / "table.csv", "-k", 2, "--n-init", 1, "--jobs", 1, "--scale", "-o", folder / "out")
     return folder / "table.csv", folder / "out" / "model.skops"
 
 
 def test_the_file_holds_what_python_returns(fitted):
     table, model = fitted
-    shown = run("significance", model, table, "--draws", 24, "--seed", 3, "--jobs", 1, "-o", "new/p.csv")
+    shown = printed("significance", model, table, "--draws", 24, "--seed", 3, "--jobs", 1, "-o", "new/p.csv")
     written = pd.read_csv("new/p.csv")
     expected = significance(load(model), pd.read_csv(table).drop(columns="id"), 24, random_state=3, n_jobs=1)
     assert written["variable"].tolist() == ["'=a", "b", "c", "d", "e"]  # spreadsheets compute nothing
@@ -47,24 +39,24 @@ def test_the_file_holds_what_python_returns(fitted):
 
 def test_pairs_json_and_quiet(fitted):
     table, model = fitted
-    result = json.loads(run("significance", model, table, "--draws", 3, "--pairs", "--jobs", 1, "--json"))
+    result = json.loads(printed("significance", model, table, "--draws", 3, "--pairs", "--jobs", 1, "--json"))
     assert result["file"] == "significance.csv"
     assert result["draws"] == 3
     assert [row["variable"] for row in result["results"]] == ["=a", "b", "c", "d", "e"]
     assert {(row["group"], row["other"]) for row in result["results"]} == {(1, 2)}
-    assert run("significance", model, table, "--draws", 2, "--jobs", 1, "--quiet") == ""
+    assert printed("significance", model, table, "--draws", 2, "--jobs", 1, "--quiet") == ""
 
 
 def test_pairs_are_called_by_the_names_of_their_groups(fitted):
     table, model = fitted
     arguments = ("--draws", 24, "--pairs", "--jobs", 1)
-    first, second, _ = run("significance", model, table, *arguments).strip().splitlines()
+    first, second, _ = printed("significance", model, table, *arguments).strip().splitlines()
     assert first == "q < 0.05 for 2 of 5 differences"
     assert second == "group 1 and group 2: b 0.04, =a 0.04"
     named = load(model)
-    last_step(named)[1].name_groups(["low", "high"])
+    named[-1].name_groups(["low", "high"])
     save(named, "named.skops")
-    _, second, _ = run("significance", "named.skops", table, *arguments).strip().splitlines()
+    _, second, _ = printed("significance", "named.skops", table, *arguments).strip().splitlines()
     assert second == "low and high: b 0.04, =a 0.04"
 
 
@@ -80,9 +72,9 @@ def test_an_interrupted_command_goes_on(fitted, monkeypatch):
         return whole(*given)
 
     monkeypatch.setattr(one_group_fits, "_drawn", pressed)
-    said = run(*arguments, code=130)
+    said = printed(*arguments, code=130)
     assert "interrupted: finished draws are in draws.npz, and the same command goes on from there" in said
-    run(*arguments)
+    printed(*arguments)
     assert done[4:] == [4, 5, 6]
     assert len(pd.read_csv("significance.csv")) == 5
 
@@ -102,9 +94,9 @@ def test_bad_input_is_one_line(fitted, tmp_path):
         ((model, table, "--checkpoint", "same.csv", "-o", "same.csv"), "is both --checkpoint and -o"),
         ((model, table, "--checkpoint", "short.csv"), "is not a file of finished draws"),
     ):
-        assert said in run("significance", *arguments, code=2)
+        assert said in printed("significance", *arguments, code=2)
     assert model.read_bytes() == before
-    run("explain", table, "--label-column", "d", "-o", "explained", code=2)  # too many groups
+    printed("explain", table, "--label-column", "d", "-o", "explained", code=2)  # too many groups
     frame.assign(g=frame["b"] > 2.5).to_csv("given.csv", index=False)
-    run("explain", "given.csv", "--label-column", "g", "-o", "explained")
-    assert "init gives the groups" in run("significance", "explained/model.skops", table, code=2)
+    printed("explain", "given.csv", "--label-column", "g", "-o", "explained")
+    assert "init gives the groups" in printed("significance", "explained/model.skops", table, code=2)

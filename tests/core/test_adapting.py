@@ -9,6 +9,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from fisherem import FisherEM, SparseFisherEM, datasets
 from fisherem.core.data.problem import prepare
 from fisherem.core.dlm.ridge_and_axes import GroupMeans, automatic_ridge, useful_axes
+from tests.deciding import decided
 from tests.naive import count_useful_axes, within_centred
 
 LEAST, MOST = 1e-3, 10.0
@@ -153,3 +154,62 @@ def test_the_papers_simulation_has_one_axis():
 def test_axes_and_ridge_that_are_given_are_kept():
     X, _ = datasets.simulate(300, mu=1.7, random_state=100)
     assert FisherEM(3, n_axes=2, random_state=0).fit(X).loadings_.shape[1] == 2
+
+
+def said_ridge(model):
+    """The ridge of the record: its number, and the words after it; None if there is none."""
+    choice = getattr(decided(model, "ridge"), "choice", None)
+    return None if choice is None else (float(choice.split()[0]), choice.partition(" times the ")[2])
+
+
+def test_the_record_has_the_ridge_of_the_run():
+    Y, labels = table(120, 8, spread=0.3)
+    dense = FisherEM(3, scale="none", init=labels, model="AkB").fit(Y)
+    assert said_ridge(dense) == (pytest.approx(expected_ridge(Y, labels), rel=5e-3), "mean variance")
+    row = dense.decisions_.iloc[-1]
+    assert (row["decision"], row["alternatives"]) == ("ridge", "")
+    assert "Ledoit and Wolf" in row["reason"]
+    share = SparseFisherEM(3, scale="none", init=labels, model="AkB", sparsity=0.5, method="svd").fit(Y)
+    expected = expected_ridge(Y, dense.labels_)  # the sparse run starts from the dense fit
+    assert said_ridge(share) == (pytest.approx(expected, rel=5e-3), "mean variance")
+
+
+def test_the_record_has_the_ridge_of_the_selected_variables(iris):
+    model = SparseFisherEM(3, random_state=0).fit(iris[0])
+    assert 1 < model.support_.sum() < 4
+    there = (iris[0] / model.scales_)[:, model.support_]
+    value, whose = said_ridge(model)
+    assert whose == "mean variance of the selected variables"
+    assert value == pytest.approx(expected_ridge(there, model.labels_), rel=0.02)  # the run began with other groups
+
+
+@pytest.mark.parametrize("kind", [FisherEM, SparseFisherEM])
+def test_the_record_has_the_ridge_of_all_rows(kind, treat_as_large):
+    """A sample of a third of the rows would have three times the ridge."""
+    Y, _ = table(6000, 12, spread=0.3)
+    treat_as_large(60_000)
+    model = kind(3, scale="none", random_state=0).fit(Y)
+    assert "2,000 of 6,000" in decided(model, "rows").choice
+    columns = model.support_ if kind is SparseFisherEM else slice(None)
+    assert said_ridge(model)[0] == pytest.approx(expected_ridge(Y[:, columns], model.labels_), rel=0.05)
+
+
+@pytest.mark.parametrize("kind", [FisherEM, SparseFisherEM])
+def test_the_record_of_rows_with_gaps_has_the_ridge_once(kind):
+    Y, _ = table(150, 8, spread=0.3)
+    Y[np.random.default_rng(1).random(Y.shape) < 0.05] = np.nan
+    decisions = list(kind(3, random_state=0).fit(Y).decisions_["decision"])
+    assert decisions.count("ridge") == 1
+    assert decisions[-1] == "ridge"
+
+
+@pytest.mark.parametrize("given", [{"ridge": 0.01}, {"means": "full"}, {"n_clusters": 1}])
+def test_a_ridge_that_was_not_estimated_is_no_decision(iris, given):
+    assert said_ridge(FisherEM(**{"n_clusters": 3, "random_state": 0} | given).fit(iris[0])) is None
+
+
+def test_a_sparse_step_in_the_metric_of_the_noise_has_no_estimated_ridge(iris):
+    """It inverts S itself; the ridge is estimated in that metric, for the dense step."""
+    options = {"noise_factors": 1, "random_state": 0}
+    assert said_ridge(SparseFisherEM(3, sparsity=0.5, method="svd", **options).fit(iris[0])) is None
+    assert said_ridge(FisherEM(3, **options).fit(iris[0])) is not None

@@ -22,7 +22,7 @@ from fisherem import (
 )
 from fisherem.plots import ProfilesDisplay
 from fisherem.policy.covariates import kmeans_with_covariates
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 
 def batches(share, seed=0, n=200, real=40, moved=400, others=360, apart=1.5, size=2.0):

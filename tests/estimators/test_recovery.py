@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM, ModelSearch, datasets
-from fisherem.experiments.paper import TABLE_1
 from fisherem.model.dlm import MODELS
 from tests.naive import principal_angle
 
@@ -27,7 +26,7 @@ def inside(sample, U):
 
 
 @pytest.mark.parametrize("means", ["latent", "full"])
-@pytest.mark.parametrize("name", TABLE_1)
+@pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_recovered(name, means):
     sample = datasets.simulate_dlm(name, random_state=0)
     model = FisherEM(4, model=name, means=means, noise_factors=0, random_state=0, n_init=2).fit(sample.X)
@@ -52,11 +51,11 @@ def test_parameters_are_recovered(name, means):
 
 def test_bic_knows_the_model():
     known = []
-    for name in TABLE_1:
+    for name in MODELS:
         truth = MODELS[name]
         sample = datasets.simulate_dlm(name, random_state=1)
         estimator = FisherEM(noise_factors=0, random_state=0)
-        search = ModelSearch(estimator, n_clusters=[4], models=list(TABLE_1), criterion="bic", n_init=1, n_jobs=1)
+        search = ModelSearch(estimator, n_clusters=[4], models=list(MODELS), criterion="bic", n_init=1, n_jobs=1)
         search.fit(sample.X)
         found = MODELS[search.best_params_["model"]]
         difference = abs(found.n_parameters(4, 20, 3) - truth.n_parameters(4, 20, 3))

@@ -11,7 +11,7 @@ from fisherem.experiments import published
 from fisherem.experiments.plan import QUICK
 from fisherem.experiments.protocols import prepared
 from fisherem.search.published import _partitions
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TINY = replace(QUICK, data=("iris",), n_starts=3, models=("DkBk", "AkB"), levels=(0.1, 1.0))

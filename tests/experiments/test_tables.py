@@ -17,7 +17,7 @@ from fisherem.experiments.plan import CALLS, DEFAULT, DENSE, FULL, QUICK, method
 from fisherem.experiments.written import cell, markdown, signed
 from fisherem.model.dlm import DLM, MODELS, CovarianceShape
 from fisherem.rivals import RIVALS, Rival
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 TINY = replace(QUICK, data=("iris",), n_starts=2, models=("DkBk", "AkB"), levels=(0.1, 1.0))
 

@@ -14,7 +14,6 @@ from fisherem.datasets import mars_like
 from fisherem.images import Cube, SceneModel, segment
 from fisherem.images.matching import match_bands
 from fisherem.persistence import ModelFileError
-from fisherem.policy.thresholds import THRESHOLDS
 from tests.naive import accuracy
 
 from .files import write_envi
@@ -123,12 +122,12 @@ def test_bands_are_matched_by_wavelength(found):
     waves = found.wavelengths
     step = waves[1] - waves[0]
     cube = made(3)[1]
-    near = replace(cube, data=cube.data[..., ::-1], wavelengths=(waves + 0.9 * THRESHOLDS.band_distance * step)[::-1])
+    near = replace(cube, data=cube.data[..., ::-1], wavelengths=(waves + 0.9 * 0.25 * step)[::-1])
     plain, turned = found.predict(cube), found.predict(near)
     np.testing.assert_array_equal(turned.labels, plain.labels)
     np.testing.assert_array_equal(turned.support[::-1], plain.support)
     np.testing.assert_array_equal(sorted(turned.bands_table()["loading"]), sorted(plain.bands_table()["loading"]))
-    far = replace(cube, wavelengths=waves + 1.1 * THRESHOLDS.band_distance * step)
+    far = replace(cube, wavelengths=waves + 1.1 * 0.25 * step)
     with pytest.raises(ValueError, match=r"lacks 48 bands of the 48 of the model.*--tolerance.*--resample"):
         found.predict(far)
     assert (found.predict(far, tolerance=0.3 * step).labels == plain.labels).all()

@@ -6,9 +6,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from fisherem.images import Cube, clean, segment
-from fisherem.images.sources import as_cube
-from fisherem.images.units import parse_range, wavelength_units
+from fisherem.images import Cube, as_cube, clean, segment
+from fisherem.images.units import wavelength_units
 
 cleaning = import_module("fisherem.images.clean")  # the package has a function of that name
 
@@ -96,8 +95,8 @@ def test_bands_by_wavelength_number_and_flag(plain):
     inside = (wavelengths >= 0.9) & (wavelengths <= 1.5)
     for asked in ("0.9-1.5um", "900-1500 nm", "0.9-1.5", np.flatnonzero(inside), inside):
         np.testing.assert_array_equal(clean(cube, bands=asked).bands, np.flatnonzero(inside))
-    both = parse_range("500-600nm, 2.4-2.5um", wavelengths, "um")
-    np.testing.assert_array_equal(both, (wavelengths <= 0.6) | (wavelengths >= 2.4))
+    both = clean(cube, bands="500-600nm, 2.4-2.5um").bands
+    np.testing.assert_array_equal(both, np.flatnonzero((wavelengths <= 0.6) | (wavelengths >= 2.4)))
     assert wavelength_units("Unknown", [400, 900]) == "nm"
     assert wavelength_units(None, [0.4, 0.9]) == "um"
     assert wavelength_units("Micrometers", [400.0]) == "um"
@@ -121,9 +120,9 @@ def test_requests_that_cannot_be_met(plain, arguments, message):
 
 
 @pytest.mark.parametrize("text", ["red", "1um", "0.5-0.9 parsec"])
-def test_unreadable_ranges(text):
+def test_unreadable_ranges(plain, text):
     with pytest.raises(ValueError, match="must read like"):
-        parse_range(text, np.array([0.5, 0.9]), "um")
+        clean(Cube(plain[0], plain[1], "um"), bands=text)
 
 
 def test_ranges_without_bands_and_cubes_without_values(plain):

@@ -8,8 +8,7 @@ import pytest
 import rasterio
 from PIL import Image
 
-from fisherem.images import read, read_mask, read_truth
-from fisherem.images.georeference import Georeference
+from fisherem.images import Georeference, read, read_mask, read_truth
 from fisherem.images.rasters import write_geotiff
 from tests.images.files import write_envi, write_mat73, write_tif
 from tests.serving import watched_server

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from fisherem.cli.commands import main
+from fisherem.cli import main
 from fisherem.datasets import mars_like
 from fisherem.images import Cube, clean, segment
 from fisherem.images.colours import colour_view
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 cleaning = import_module("fisherem.images.clean")
 

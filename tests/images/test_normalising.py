@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from fisherem import FisherEM
-from fisherem.images import clean, segment
+from fisherem.images import Cube, clean, segment
 from fisherem.images.clean import CleanPixels
-from fisherem.images.cube import Cube, Pixels
+from fisherem.images.cube import Pixels
 from fisherem.images.normalising import NormRule, divided
 from fisherem.policy.judge import mixture_gain
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 BANDS = np.linspace(0, 6, 40)
 TRUTH = np.repeat([0, 1, 2], 300).reshape(30, 30)

@@ -9,8 +9,7 @@ import rasterio
 import scipy.io
 from rasterio import Affine
 
-from fisherem.images import read, segment
-from fisherem.images.units import parse_range
+from fisherem.images import Cube, clean, read, segment
 
 from .files import write_envi, write_mat73, write_tif
 
@@ -280,7 +279,7 @@ def test_bad_ranges_and_tags(tmp_path, plain):
     array, wavelengths, _ = plain
     for bands in ("1..2-3um", "1-2..um", "-", "1-2-3", ".-1", "1.5-2parsec"):
         with pytest.raises(ValueError, match=f"bands must read like .* got '{bands}'"):
-            parse_range(bands, wavelengths, "um")
+            clean(Cube(array, wavelengths, "um"), bands=bands)
     path = write_tif(tmp_path / "a.tif", array[:, :, :2], transform=Affine(1, 0, 5, 0, -1, 5))
     with rasterio.open(path, "r+") as file:
         file.update_tags(1, wavelength="0.5 um")

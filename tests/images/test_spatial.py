@@ -9,7 +9,7 @@ from fisherem import datasets
 from fisherem.core.data.spatial_prior import SpatialPrior
 from fisherem.estimators.fitting import fit_rows
 from fisherem.images import segment
-from fisherem.images.spatial_strength import STRENGTHS, agreements
+from fisherem.images.spatial_strength import STRENGTHS, _middle_lines, agreements
 from tests.naive import accuracy
 
 STEPS = {
@@ -75,17 +75,14 @@ def test_no_prior_where_the_spectra_are_clear_and_a_strong_one_among_noise():
     assert accuracy(truth.ravel(), noisy.labels.ravel()) > 0.97
 
 
-def test_lines_in_the_middle_are_looked_at(monkeypatch):
-    from fisherem.images import spatial_strength
-
-    mask = np.ones((50, 10), bool)
-    mask[20, :4] = False
-    monkeypatch.setattr(spatial_strength, "_PIXELS", 100)
-    inside, part = spatial_strength._middle_lines(mask)
-    assert part.shape[1] == 10
-    assert 60 <= part.sum() <= 100
+def test_lines_in_the_middle_are_looked_at():
+    mask = np.ones((50, 2000), bool)
+    mask[20, :800] = False
+    inside, part = _middle_lines(mask)
+    assert part.shape[1] == 2000
+    assert 12_000 <= part.sum() <= 20_000
     assert inside.stop - inside.start == part.sum()
-    np.testing.assert_array_equal(np.flatnonzero(mask.ravel())[inside] // 10 >= 18, True)
+    np.testing.assert_array_equal(np.flatnonzero(mask.ravel())[inside] // 2000 >= 18, True)
 
 
 def test_zero_strength_is_the_method_without_it_and_priors_are_normalised(scene):

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from fisherem.images import segment
-from fisherem.images.segment import _looked_at
-from fisherem.reports.images.content import build_image
-from fisherem.reports.images.page import render_image
-from fisherem.search.scoring import accuracy
+from fisherem.images.request import looked_at
+from tests.naive import accuracy
 from tests.reports.reading import Reader
 
 FAST = {"noise_factors": 0, "n_jobs": 1}
@@ -43,8 +41,8 @@ def test_the_prior_and_the_division_work_with_it(found):
     assert found.cleaning.normalised
 
 
-def test_the_page_says_the_verdict_in_its_own_words(found):
-    html = render_image(build_image(found))
+def test_the_page_says_the_verdict_in_its_own_words(found, tmp_path):
+    html = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
     text = Reader(html).all_text
     assert 'href="#verdict"' in html
     assert found.search.verdict_.headline in text
@@ -77,10 +75,10 @@ def test_one_group_has_a_map_and_a_page(tmp_path):
 
 
 def test_the_choice_of_the_division_looks_at_three_numbers():
-    assert _looked_at("auto") == (2, 4, 7)
-    assert _looked_at(range(2, 9)) == (2, 5, 8)
-    assert _looked_at([1, 4]) == (4,)
-    assert _looked_at([1]) == (2,)
+    assert looked_at("auto") == (2, 4, 7)
+    assert looked_at(range(2, 9)) == (2, 5, 8)
+    assert looked_at([1, 4]) == (4,)
+    assert looked_at([1]) == (2,)
 
 
 def test_other_words_are_refused(cube):

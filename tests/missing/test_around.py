@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from fisherem import FisherEM, ModelSearch, SparseFisherEM, explain
+from fisherem import FisherEM, ModelSearch, SparseFisherEM, compare, explain, stability
 from fisherem.cli import main
-from fisherem.search.comparison import compare
-from fisherem.search.stability import stability
 
 from .test_fits import with_gaps
 

@@ -13,9 +13,9 @@ from fisherem.core.engine.loop import run
 from fisherem.core.missing.completion import Observed, complete_first
 from fisherem.core.missing.iteration import exact
 from fisherem.estimators.fitting import specification
-from fisherem.search.scoring import accuracy
 from fisherem.tables.scaling import in_unit
 from tests.deciding import decided
+from tests.naive import accuracy
 
 from . import naive
 

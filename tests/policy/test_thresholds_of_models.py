@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fisherem import FisherEM, SparseFisherEM
+from fisherem import FisherEM, SparseFisherEM, Stability
 from fisherem.core.data.joint_regression import JointRegression
 from fisherem.core.data.problem import prepare
 from fisherem.estimators.fitting import specification
@@ -22,7 +22,6 @@ from fisherem.policy.missing import most_factors, prepared_rows
 from fisherem.policy.model import _better
 from fisherem.policy.noise import numbers_of_factors
 from fisherem.policy.powers import Powers
-from fisherem.search.stability import Stability
 
 from .holding import holds, of_sizes
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from fisherem.datasets import mars_like
-from fisherem.images import Cube, clean, layout, normalising, segment, separating, spatial_strength
+from fisherem.images import Cube, Library, clean, layout, normalising, segment, separating, spatial_strength
 from fisherem.images.clean import _keeps_gaps
 from fisherem.images.continuum import features
 from fisherem.images.faults import _outlying, find_faults, flat
 from fisherem.images.identify import identify
-from fisherem.images.library import Library
 from fisherem.images.matching import match_bands
 from fisherem.images.scene_model import _check_unit
 
@@ -64,7 +63,7 @@ def test_neighbours_must_help_by_three_standard_errors(monkeypatch):
         agree = np.zeros((len(spatial_strength.STRENGTHS), 400))
         agree[-1, :better] = 1
         monkeypatch.setattr(spatial_strength, "agreements", lambda *_: agree)
-        return spatial_strength.chosen_strength(cleaned, np.zeros(400, int), 2, 4)
+        return spatial_strength.chosen_strength(cleaned, np.zeros(400, int), 2, 4)[0]
 
     assert chosen(8) == 0  # the mean is 2.86 standard errors above 0
     assert chosen(10) == spatial_strength.STRENGTHS[-1]  # 3.2

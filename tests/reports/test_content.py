@@ -16,7 +16,7 @@ from fisherem.reports.page.data import tables
 from fisherem.reports.page.table import render
 from fisherem.reports.page.table_content import build
 from fisherem.reports.words.summary import criteria_table, labels_table, summary, variables_table
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 from .reading import Reader, data_of
 

@@ -11,9 +11,9 @@ from fisherem import FisherEM, ModelSearch, SelectDiscriminative, SparseFisherEM
 from fisherem.core.data.problem import prepare
 from fisherem.rows.base import ArrayRows
 from fisherem.rows.sparse import SparseRows
-from fisherem.search.scoring import accuracy
 from fisherem.tables.errors import TableError
 from fisherem.tables.sparse_table import SparseTable
+from tests.naive import accuracy
 from tests.same import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -233,6 +233,7 @@ def _result(found) -> dict[str, Any]:
         "bands": [str(name) for name in _band_names(found)],
         "cleaning": str(found.cleaning),
         "normalisation": None if found.normalisation is None else str(found.normalisation),
+        "decisions": found.decisions_.to_dict("records"),
         "notes": list(found.notes),
         "colours": str(found.colours),
         "features": found.features_table().to_dict("records"),
@@ -249,6 +250,10 @@ def _result(found) -> dict[str, Any]:
     }  # fmt: skip
 
 
+# The decisions that are printed in a line of their own; the verdict and the normalisation have sentences.
+_SAID = ("ridge", "spatial prior")
+
+
 def _say(result: dict[str, Any], output: Path) -> None:
     """Print the result."""
     from ..reports.words.how_many import in_words
@@ -260,6 +265,9 @@ def _say(result: dict[str, Any], output: Path) -> None:
     for text in (*result["notes"], result["normalisation"], result["truth"] and result["truth"]["text"]):
         if text:
             click.echo(text)
+    for made in result["decisions"]:
+        if made["decision"] in _SAID:
+            click.echo(f"{made['decision']}: {made['choice']} ({made['reason']})")
     for text in result["identified"]:
         click.echo(text)
     if sure := result["stability"]:

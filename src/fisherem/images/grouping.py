@@ -16,7 +16,7 @@ from ..estimators.fitting import RAW, Fitted, adopt, fit_rows, specification
 from ..model.dlm import MODELS
 from ..policy.alternation import Wanted, alternate, fit_subset
 from ..policy.criterion import Partition, judge
-from ..policy.decisions import Chosen, decisions_of
+from ..policy.decisions import Chosen, decisions_of, naming_ridge
 from .separating import Exchange, exchanges, separated
 
 __all__ = ["Grouped", "least_pixels", "with_separate_bands", "without_small_groups"]
@@ -80,7 +80,7 @@ def _specification(estimator, problem: Problem, n_factors: int) -> Specification
 def _adopted(found: Grouped, estimator, fit: Fit) -> Any:
     """The estimator with another fit of the same model to the same rows."""
     old, unit = found.fitted, found.problem.unit
-    chosen = Chosen(fit, old.starts_, MODELS[old.model_], decisions_of(old.decisions_))
+    chosen = naming_ridge(Chosen(fit, old.starts_, MODELS[old.model_], decisions_of(old.decisions_)))
     estimator.n_features_in_ = found.problem.p
     return adopt(estimator, Fitted(found.problem, chosen, None if old.scale_ == RAW else old.scales_ / unit))
 

@@ -28,13 +28,14 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..core.engine.multistart import FitError
 from ..core.starts.partitions import LARGE
+from ..policy.decisions import Decision
 from ..policy.judge import mixture_gain
 from ..policy.thresholds import THRESHOLDS
 from ..rows.base import one_blas_thread
 from ..search.scoring import best_matching, contingency
 from .clean_pixels import SOFT, CleanPixels, norms_of
 
-__all__ = ["Normalisation", "NormRule", "chosen", "divided", "other_labels"]
+__all__ = ["Normalisation", "NormRule", "chosen", "divided", "other_labels", "pixels_decision"]
 
 # The treatments; of equal ones the first is taken.
 _TREATMENTS: tuple[bool | str, ...] = (True, SOFT, False)
@@ -198,3 +199,11 @@ def _numbered_like(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     shared, found = best_matching(contingency(labels, others, (K, K)))
     numbers[found] = shared
     return numbers[others]
+
+
+def pixels_decision(normalised: bool | str, choice: Normalisation | None) -> Decision:
+    """How pixels were divided, as a decision; `choice` is the record of normalise="auto", None where it was given."""
+    if choice is None:
+        return Decision("pixels", _DONE[normalised], "", "as given")
+    tried = ", ".join(f"{_DONE[way]} {gain:.2f}" for way, gain in choice.gains.items())
+    return Decision("pixels", _DONE[normalised], f"{tried} nats a pixel", "their groups gain most over one group")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,44 +15,33 @@ from sklearn.base import clone
 from .._utils.passes import looking_on
 from .._utils.progress import progress_bar
 from .._utils.wording import count
-from ..core.data.spatial_prior import NEIGHBOURHOODS, SpatialPrior
-from ..estimators import FisherEM, SparseFisherEM
+from ..core.data.spatial_prior import SpatialPrior
+from ..estimators import FisherEM
 from ..estimators.fitting import adopt, check_parameters, fit_rows, warn_unless_converged
-from ..policy.scaling import LARGE_COLUMNS, RAW
-from ..policy.thresholds import THRESHOLDS
+from ..policy.decisions import Decision
+from ..policy.scaling import LARGE_COLUMNS
 from ..rows.base import one_thread_each
 from ..search.model_search import ModelSearch, search_rows
-from ..search.search_parameters import VERDICT
-from ..tables.checking import check_number
+from ..search.search_tables import number_decision
 from .checkpoint import Checkpoint, Watching, check_checkpoint, digest
 from .clean import CLIP, Cleaned, clean
-from .clean_pixels import SOFT
 from .colours import check_rgb
 from .cube import Cube
 from .faults import as_keep
 from .grouping import Grouped, least_pixels, with_separate_bands, without_small_groups
 from .library import as_library
-from .normalising import NormRule, chosen, other_labels
+from .normalising import Normalisation, NormRule, chosen, other_labels, pixels_decision
+from .on_the_map import on_the_map
 from .read import read
+from .request import Request, looked_at
 from .room import check_room
 from .sample_stability import PixelStability, map_agreement, pixel_stability
-from .scene_model import SceneModel, check_names
 from .segmentation import Segmentation
 from .sources import as_cube
-from .spatial_strength import chosen_strength
-from .truth import Truth, as_truth
-from .units import wavelength_units
+from .spatial_strength import chosen_strength, given_strength
+from .truth import as_truth
 
 __all__ = ["segment"]
-
-# The value that leaves a choice to the search, and the numbers of groups that normalise="auto" is decided with where
-# their number is open: few, some, and more than most scenes have materials.
-_OPEN = "auto"
-_LOOKED_AT = (2, 4, 7)
-# The models of a call that leaves it open, and where a share or a criterion is given.
-_OWN, _SEARCHED = "DB", "AkjB"
-# The share of a sparse step that a search by a criterion starts from.
-_FIRST_SHARE = 0.1
 
 
 def segment(
@@ -145,242 +133,127 @@ def segment(
     known = None if truth is None else as_truth(truth, cube.shape[:2])
     rgb = check_rgb(rgb, cube.shape[2])
     spectra = as_library(library, cube)
+    asked = Request(
+        n_clusters, model, method, sparsity, criterion, spatial, neighbours,
+        cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
+                  "missing": missing, "keep": as_keep(keep), "memory": memory},
+        settings={"n_init": n_init, "random_state": random_state, **options},
+        min_size=min_size, separate_bands=separate_bands, truth=known, rgb=rgb, stability=stability,
+        checkpoint=checkpoint, progress=progress,
+    )  # fmt: skip
     # The blocks of rows are processed in threads already. More threads, of BLAS or of k-means on a sample of pixels,
     # make products of this size slower, above all on a busy machine.
     with one_thread_each(), warnings.catch_warnings():
         # bands share a unit, so a band that varies more than the others has more weight on purpose
         warnings.filterwarnings("ignore", LARGE_COLUMNS)
-        found = _segment(
-            cube, n_clusters, model=model, method=method, sparsity=sparsity, spatial=spatial, neighbours=neighbours,
-            cleaning={"bands": bands, "mask": mask, "clip": clip, "normalise": normalise, "standardise": standardise,
-                      "missing": missing, "keep": as_keep(keep), "memory": memory},
-            criterion=criterion, progress=progress,
-            shaping=_Shaping(min_size, separate_bands, known, rgb, stability, checkpoint),
-            settings={"n_init": n_init, "random_state": random_state, **options},
-        )  # fmt: skip
+        found = _segment(cube, asked)
     return found if spectra is None else found.identify(spectra)
 
 
-@dataclass(frozen=True)
-class _Shaping:
-    """What is done after the groups are found."""
-
-    min_size: float
-    separate_bands: bool
-    truth: Truth | None
-    rgb: tuple[int, int, int] | None
-    stability: int | None
-    checkpoint: Any = None
-
-
-def _segment(
-    cube, n_clusters, *, model, method, sparsity, spatial, neighbours, cleaning, criterion, progress, shaping, settings
-):
-    strength = _strength(spatial)
-    if isinstance(n_clusters, str) and n_clusters != _OPEN:
-        raise ValueError(f"n_clusters must be a number, several numbers or 'auto'; got {n_clusters!r}")
-    if neighbours not in NEIGHBOURHOODS:
-        raise ValueError(f"neighbours must be 4 or 8; got {neighbours!r}")
-    given = settings
-    model, settings = _model(model, sparsity, criterion, settings)
-    ridge_is_open = "ridge" in settings and "ridge" not in given
-    rule = _rule(cleaning, n_clusters, settings["random_state"], partial(
-        _estimator, method, model=model if isinstance(model, str) else _SEARCHED, sparsity=sparsity, **settings
-    ))  # fmt: skip
-    room, most = cleaning["memory"], _looked_at(n_clusters)[-1]
-    check_room(cube.shape, 0, most, room)
-    cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
-    check_room(cube.shape, len(cleaned.rows), most, room, spatial=strength != 0)
-    if ridge_is_open and cleaned.report.normalised is True:
-        settings = settings | {"ridge": THRESHOLDS.divided_ridge}
-    least = least_pixels(shaping.min_size, len(cleaned.rows))
-    prior = SpatialPrior(cleaned.mask, strength, neighbours) if strength else None
-    search = None
-    if not isinstance(n_clusters, (int, np.integer)):
-        search = _search(n_clusters, model, method, sparsity, criterion, progress, settings)
-        # the search has a bar of its own
-        with _looking_on(cleaned, search, (strength, neighbours), shaping.checkpoint, False) as kept:
-            found, prior = _with_neighbours(_searched(search, cleaned, prior), cleaned, prior, strength, neighbours)
-    else:
-        wanted = _estimator(method, n_clusters=int(n_clusters), model=model, sparsity=sparsity, **settings)
-        with _looking_on(cleaned, wanted, (strength, neighbours), shaping.checkpoint, progress) as kept:
-            found, prior = _with_neighbours(_fitted(wanted, cleaned, prior), cleaned, prior, strength, neighbours)
-    if kept is not None and kept.resumed:
-        note = f"the fit went on from a checkpoint, after {count(kept.resumed, 'iteration')} of an earlier call"
-        found = replace(found, notes=(*found.notes, note))
+def _segment(cube: Cube, asked: Request) -> Segmentation:
+    """The steps from a cube to its map. What a step decides by itself is a row of `Segmentation.decisions_`."""
+    rule = asked.rule()
+    cleaned = _cleaned(cube, asked, rule)
+    wanted, ridge = asked.with_ridge(cleaned.report.normalised)
+    estimator = wanted.estimator()
+    least = least_pixels(asked.min_size, len(cleaned.rows))
+    with _looking_on(cleaned, estimator, asked) as kept:
+        found, number = _grouped(estimator, cleaned, asked)
+        found, prior, strength = _with_neighbours(found, cleaned, asked)
+    found = _noting_a_checkpoint(found, kept)
     found = without_small_groups(found, least, cleaned.rows, prior)
-    found = with_separate_bands(found, wanted=shaping.separate_bands)
+    found = with_separate_bands(found, wanted=asked.separate_bands)
     found.fitted.scale_warning_ = ""
     warn_unless_converged(found.fitted, found.fit)
-    labels, normalisation = found.labels, None
-    if rule is not None:
-        others = other_labels(found.fitted, rule, cleaned.source) if len(found.fitted.weights_) > 1 else None
-        normalisation = chosen(rule, cleaned.report.normalised, labels, cleaned.mask, others)
-    sure = None
-    if shaping.stability is not None:
-        sure = pixel_stability(
-            found.fitted, cleaned, shaping.stability, settings["random_state"], progress, moved=found.moved
-        )
-    agreement = map_agreement(found.fitted, cleaned, labels, settings["random_state"], prior)
+    normalisation = _other_map(found, cleaned, rule)
+    stability = _stability(found, cleaned, asked)
+    agreement = map_agreement(found.fitted, cleaned, found.labels, asked.seed, prior)
     if kept is not None:
         kept.remove()
-    made = _on_the_map(cube, cleaned, found, search, normalisation, sure, shaping, neighbours)
-    return made if agreement is None else replace(made, agreement=_placed(agreement, cleaned.mask))
+    pixels = pixels_decision(cleaned.report.normalised, normalisation)
+    return on_the_map(
+        cube, cleaned, found, asked, search=estimator if asked.searches else None, normalisation=normalisation,
+        stability=stability, agreement=agreement,
+        decided=tuple(one for one in (pixels, ridge, number, strength) if one is not None),
+    )  # fmt: skip
+
+
+# -- the steps ---------------------------------------------------------------------------------------------------------
+
+
+def _cleaned(cube: Cube, asked: Request, rule: NormRule | None) -> Cleaned:
+    """The pixels and bands that are used, divided as it was asked for or by the rule; an error if memory is short."""
+    cleaning, room, most = dict(asked.cleaning), asked.cleaning["memory"], looked_at(asked.n_clusters)[-1]
+    check_room(cube.shape, 0, most, room)
+    cleaned = clean(cube, **cleaning if rule is None else cleaning | {"normalise": rule})
+    check_room(cube.shape, len(cleaned.rows), most, room, spatial=asked.strength != 0)
+    return cleaned
 
 
 @contextmanager
-def _looking_on(cleaned: Cleaned, estimator, settings, path, progress) -> Iterator[Checkpoint | None]:
+def _looking_on(cleaned: Cleaned, estimator, asked: Request) -> Iterator[Checkpoint | None]:
     """A progress bar and a checkpoint of the passes inside the block; gives the checkpoint, or None."""
+    path, settings = asked.checkpoint, (asked.strength, asked.neighbours)
     kept = None if path is None else Checkpoint(path, digest(cleaned, estimator, settings), len(cleaned.rows))
-    with progress_bar("passes", progress) as bar, looking_on(Watching(bar, kept)):
+    shown = False if asked.searches else asked.progress  # a search has a bar of its own
+    with progress_bar("passes", shown) as bar, looking_on(Watching(bar, kept)):
         yield kept
 
 
-def _with_neighbours(
-    found: Grouped, cleaned: Cleaned, prior: SpatialPrior | None, strength: float | None, neighbours: int
-) -> tuple[Grouped, SpatialPrior | None]:
-    """(the groups, the prior), fitted again with a prior if its strength was left open and neighbours help."""
-    if strength is not None:
-        return found, prior
-    chosen = chosen_strength(cleaned, found.labels, len(found.fitted.weights_), neighbours)
-    if not chosen:
-        note = "neighbouring pixels do not help to tell the groups apart: no spatial prior was used"
-        return replace(found, notes=(*found.notes, note)), None
-    prior = SpatialPrior(cleaned.mask, chosen, neighbours)
-    return _fitted(clone(found.fitted), cleaned, prior), prior
+def _grouped(estimator, cleaned: Cleaned, asked: Request) -> tuple[Grouped, Decision | None]:
+    """(the groups of all pixels, why so many if their number was open), with a spatial prior of a given strength."""
+    prior = _prior(cleaned, asked.strength, asked)
+    if not isinstance(estimator, ModelSearch):
+        return _fitted(estimator, cleaned, prior), None
+    check_parameters(estimator)
+    estimator.n_features_in_ = cleaned.rows.shape[1]
+    problem, fit = search_rows(estimator, cleaned.rows, prior=prior)
+    return Grouped(problem, fit, estimator.best_estimator_, cleaned.bands), number_decision(estimator)
 
 
-def _searched(search: ModelSearch, cleaned: Cleaned, prior) -> Grouped:
-    check_parameters(search)
-    search.n_features_in_ = cleaned.rows.shape[1]
-    problem, fit = search_rows(search, cleaned.rows, prior=prior)
-    return Grouped(problem, fit, search.best_estimator_, cleaned.bands)
-
-
-def _fitted(estimator: FisherEM, cleaned: Cleaned, prior) -> Grouped:
+def _fitted(estimator: FisherEM, cleaned: Cleaned, prior: SpatialPrior | None) -> Grouped:
     check_parameters(estimator)
     estimator.n_features_in_ = cleaned.rows.shape[1]
     result = fit_rows(estimator, cleaned.rows, prior=prior)
     return Grouped(result.problem, result.chosen.fit, adopt(estimator, result), cleaned.bands)
 
 
-def _model(model, sparsity, criterion: str, settings: dict) -> tuple[Any, dict]:
-    """(the model, the settings) where the caller left the model open."""
-    if model is not None:
-        return model, settings
-    if not isinstance(sparsity, str) or criterion not in (_OPEN, VERDICT):
-        return _SEARCHED, settings  # the paper's; criteria compare likelihoods, which a ridge does not maximise
-    return _OWN, {"ridge": THRESHOLDS.scene_ridge} | settings
+def _prior(cleaned: Cleaned, strength: float | None, asked: Request) -> SpatialPrior | None:
+    return SpatialPrior(cleaned.mask, strength, asked.neighbours) if strength else None
 
 
-def _rule(cleaning: dict, n_clusters, seed, estimator: Callable[..., Any]) -> NormRule | None:
-    """The rule of normalise="auto"; None where the treatment is given."""
-    given = cleaning["normalise"]
-    if isinstance(given, (bool, np.bool_)) or (isinstance(given, str) and given == SOFT):
+def _with_neighbours(
+    found: Grouped, cleaned: Cleaned, asked: Request
+) -> tuple[Grouped, SpatialPrior | None, Decision | None]:
+    """(the groups, the prior, the decision), fitted again with a prior if its strength was open and neighbours help."""
+    if (given := asked.strength) is not None:
+        return found, _prior(cleaned, given, asked), given_strength(given)
+    strength, decision = chosen_strength(cleaned, found.labels, len(found.fitted.weights_), asked.neighbours)
+    prior = _prior(cleaned, strength, asked)
+    if prior is None:
+        note = "neighbouring pixels do not help to tell the groups apart: no spatial prior was used"
+        return replace(found, notes=(*found.notes, note)), None, decision
+    return _fitted(clone(found.fitted), cleaned, prior), prior, decision
+
+
+def _noting_a_checkpoint(found: Grouped, kept: Checkpoint | None) -> Grouped:
+    """The groups with a note if the fit went on from a checkpoint."""
+    if kept is None or not kept.resumed:
+        return found
+    note = f"the fit went on from a checkpoint, after {count(kept.resumed, 'iteration')} of an earlier call"
+    return replace(found, notes=(*found.notes, note))
+
+
+def _other_map(found: Grouped, cleaned: Cleaned, rule: NormRule | None) -> Normalisation | None:
+    """The record of normalise="auto", with the map of another way to divide the pixels where it differs much."""
+    if rule is None:
         return None
-    if not isinstance(given, str) or given != "auto":
-        raise ValueError(f"normalise must be True, False, 'soft' or 'auto'; got {given!r}")
-    seed = int(seed) if isinstance(seed, (int, np.integer)) else 0
-    return NormRule([estimator(n_clusters=K) for K in _looked_at(n_clusters)], seed)
+    others = other_labels(found.fitted, rule, cleaned.source) if len(found.fitted.weights_) > 1 else None
+    return chosen(rule, cleaned.report.normalised, found.labels, cleaned.mask, others)
 
 
-def _looked_at(n_clusters) -> tuple[int, ...]:
-    """The number of groups, or three of the possible ones: the smallest, the middle and the largest."""
-    if isinstance(n_clusters, (int, np.integer)):
-        return (max(2, int(n_clusters)),)
-    given = _LOOKED_AT if isinstance(n_clusters, str) else sorted({int(K) for K in n_clusters if K > 1}) or (2,)
-    return tuple(sorted({given[0], given[len(given) // 2], given[-1]}))
-
-
-def _search(n_clusters, model, method, sparsity, criterion, progress, settings) -> ModelSearch:
-    """The search for the number of groups: by a verdict, or over models and shares by a criterion."""
-    numbers = n_clusters if isinstance(n_clusters, str) else [int(K) for K in n_clusters]
-    common = {"n_clusters": numbers, "n_jobs": settings.get("n_jobs"), "progress": progress}
-    several = not isinstance(model, str) or model == "all"
-    if criterion == VERDICT or (criterion == _OPEN and not several):
-        return ModelSearch(_estimator(method, model=model, sparsity=sparsity, **settings), criterion=VERDICT, **common)
-    automatic = isinstance(sparsity, str)
-    return ModelSearch(
-        _estimator(method, sparsity=_FIRST_SHARE if automatic else sparsity, **settings),
-        models=model,
-        sparsities=sparsity if automatic else [sparsity],
-        criterion=criterion,
-        **common,
-        **({} if automatic else {"axis_weights": None}),  # one share: the estimator's weights
-    )
-
-
-def _estimator(method, *, sparsity, **settings) -> FisherEM:
-    settings = {"scale": RAW} | settings  # bands share a unit
-    return FisherEM(**settings) if method is None else SparseFisherEM(method=method, sparsity=sparsity, **settings)
-
-
-def _strength(spatial: float | str) -> float | None:
-    """The strength of the prior; None if it is to be estimated."""
-    if isinstance(spatial, str):
-        if spatial != "auto":
-            raise ValueError(f"spatial must be a number of at least 0, or 'auto'; got {spatial!r}")
+def _stability(found: Grouped, cleaned: Cleaned, asked: Request) -> PixelStability | None:
+    """How often refits to other pixels find groups and bands again, if that was asked for."""
+    if asked.stability is None:
         return None
-    check_number("spatial", spatial, least=0)
-    return float(spatial)
-
-
-def _on_the_map(
-    cube: Cube, cleaned: Cleaned, found: Grouped, search, normalisation, sure: PixelStability | None,
-    shaping: _Shaping, neighbours: int,
-) -> Segmentation:  # fmt: skip
-    """The posteriors, bands and spectra in the shape of the image."""
-    fitted, exchanges, assigned, posteriors = found.fitted, found.exchanges(), found.labels, found.posteriors
-    found.fit.states = []  # they take more than the map, and nothing asks for them any more
-    K = len(posteriors)
-    labels = np.full(cube.shape[:2], -1)
-    labels[cleaned.mask] = assigned
-    maps = np.full((*cube.shape[:2], K), np.nan)
-    for k in range(K):  # one by one: a copy of all of them takes as much as the map
-        maps[cleaned.mask, k] = posteriors[k]
-    support = np.zeros(cube.shape[2], bool)
-    support[cleaned.bands] = fitted.support_
-    spectra = np.full((K, cube.shape[2]), np.nan)
-    spectra[:, cleaned.bands] = _mean_spectra(cleaned, posteriors)
-    del posteriors  # there may be millions of pixels
-    strength = found.fit.history[-1].get("spatial", 0.0)
-    return Segmentation(
-        labels, maps, support, spectra, fitted, cleaned.report, cube, search, strength, normalisation,
-        comparison=None if shaping.truth is None else shaping.truth.compare(labels, K),
-        stability=sure, exchanges=exchanges, notes=(*cube.remarks, *found.notes), rgb=shaping.rgb,
-        shrunk=found.shrunk, moved=found.moved, bands=cleaned.bands,
-        scene_model=_scene_model(cube, cleaned, fitted, spectra[:, cleaned.bands], strength, neighbours),
-    )  # fmt: skip
-
-
-def _placed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Values of the pixels in the mask as a map, NaN elsewhere."""
-    made = np.full(mask.shape, np.nan, np.float32)
-    made[mask] = values
-    return made
-
-
-def _scene_model(cube: Cube, cleaned: Cleaned, fitted, spectra: np.ndarray, strength: float, neighbours: int):
-    """What another scene needs to be segmented in the same way."""
-    standard = cleaned.source.standard
-    return SceneModel(
-        fitted, cleaned.bands, cube.shape[2], spectra, check_names(None, len(spectra)),
-        wavelengths=None if cube.wavelengths is None else np.asarray(cube.wavelengths, float)[cleaned.bands],
-        units="" if cube.wavelengths is None else wavelength_units(cube.units, cube.wavelengths),
-        limits=cleaned.limits, normalised=cleaned.report.normalised, dark=cleaned.dark,
-        standard=None if standard is None else np.array(standard), spatial=float(strength), neighbours=neighbours,
-    )  # fmt: skip
-
-
-def _mean_spectra(cleaned: Cleaned, posteriors: np.ndarray) -> np.ndarray:
-    """out[k, b] = sum_i t[k, i] value[i, b] / sum_i t[k, i], before any normalisation."""
-    sums = np.zeros((len(posteriors), len(cleaned.bands)))
-    weights = np.zeros_like(sums) if cleaned.report.gap_pixels else posteriors.sum(axis=1, keepdims=True)
-    for part in cleaned.source.chunks():
-        values, own = cleaned.source.reflectance(part), posteriors[:, part]
-        if cleaned.report.gap_pixels:  # of the values that are there
-            observed = np.isfinite(values)
-            weights += own @ observed
-            values = np.where(observed, values, 0)
-        sums += own.astype(values.dtype) @ values
-    return sums / weights
+    return pixel_stability(found.fitted, cleaned, asked.stability, asked.seed, asked.progress, moved=found.moved)

@@ -13,6 +13,7 @@ import pandas as pd
 from .._utils.wording import group_name, ranges
 from ..plots.maps import ColourViewDisplay, LabelMapDisplay, SpectraDisplay, UncertaintyDisplay
 from ..plots.places import MapPlace
+from ..policy.decisions import Decision, decisions_of, decisions_table
 from ..reports.content.rows import DOUBT
 from ..reports.images.page import image_report
 from .cleaning_report import CleaningReport
@@ -49,7 +50,8 @@ class Segmentation:
     dissolved · moved, whether bands were exchanged for others that are further apart · bands, the numbers in the cube
     of the model's columns · scene_model, what other scenes need (`predict`) · identified, the groups against a spectral
     library, or None · agreement (rows x columns, NaN where masked), the share of six refits to halves of a sample of
-    the pixels that put each pixel into the same group; None for one group and for the groups of another scene.
+    the pixels that put each pixel into the same group; None for one group and for the groups of another scene ·
+    decided, what `segment` decided by itself, the first rows of `decisions_`.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -73,6 +75,16 @@ class Segmentation:
     scene_model: SceneModel | None = field(default=None, repr=False)
     identified: Identified | None = field(default=None, repr=False)
     agreement: np.ndarray | None = field(default=None, repr=False)
+    decided: tuple[Decision, ...] = field(default=(), repr=False)
+
+    @property
+    def decisions_(self) -> pd.DataFrame:
+        """How the map was made: a row per decision (decision, choice, alternatives, reason).
+
+        First how the pixels were divided, the ridge, the number of groups and the spatial prior, as far as they apply;
+        then what the fit of the model decided.
+        """
+        return decisions_table([*self.decided, *decisions_of(self.model.decisions_)])
 
     @property
     def n_clusters(self) -> int:

@@ -13,31 +13,49 @@ import numpy as np
 from scipy.special import softmax
 
 from ..core.data.spatial_prior import SpatialPrior
+from ..policy.decisions import Decision
 from ..policy.thresholds import THRESHOLDS
 from .clean import Cleaned
 
-__all__ = ["STRENGTHS", "agreements", "chosen_strength"]
+__all__ = ["STRENGTHS", "agreements", "chosen_strength", "given_strength"]
 
 # The strengths that are tried: with 8, odds of 3,000 to 1 for the group of all neighbours.
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+# The name of the decision, and its choice where no prior is used.
+_NAME, _NONE = "spatial prior", "none"
 # Pixels that are looked at: whole lines in the middle of the image, as neighbours are needed.
 _PIXELS = 20_000
 # Mean-field passes: the labels no longer change then.
 _PASSES = 8
 
 
-def chosen_strength(cleaned: Cleaned, labels: np.ndarray, n_clusters: int, neighbours: int) -> float:
-    """The strength for the groups of `labels` (n) of a fit without neighbours; 0 if none agrees clearly better."""
+def chosen_strength(cleaned: Cleaned, labels: np.ndarray, n_clusters: int, neighbours: int) -> tuple[float, Decision]:
+    """(the strength, 0 if none agrees clearly better; why) for the groups (labels n) of a fit without neighbours."""
     inside, mask = _middle_lines(cleaned.mask)
     values = np.asarray(cleaned.rows[inside.start : inside.stop], float)
     labels = labels[inside.start : inside.stop]
     if n_clusters == 1 or len(values) < 2 or values.shape[1] < 2:
-        return 0.0
+        why = "one group" if n_clusters == 1 else "too few pixels or bands to compare"
+        return 0.0, Decision(_NAME, _NONE, "", why)
     agree = agreements(_without_gaps(values), labels, mask, n_clusters, neighbours)
     best = int(agree.sum(axis=1).argmax())
     gain = agree[best] - agree[0]
     clear = gain.mean() > THRESHOLDS.neighbours_gain * gain.std() / np.sqrt(len(gain))
-    return STRENGTHS[best] if clear else 0.0
+    pairs = zip(STRENGTHS, agree.mean(axis=1), strict=True)
+    shares = ", ".join(f"{strength:g} {share:.3f}" for strength, share in pairs)
+    tried = f"{shares} (agreement of the groups by one half of the bands with those by the other half alone)"
+    if not clear:
+        return 0.0, Decision(_NAME, _NONE, tried, "no strength agrees clearly better than none")
+    return STRENGTHS[best], Decision(_NAME, _said(STRENGTHS[best]), tried, "the two halves of the bands agree best")
+
+
+def given_strength(strength: float) -> Decision | None:
+    """The decision for a strength that was given; None for 0, the method without a prior."""
+    return Decision(_NAME, _said(strength), "", "as given") if strength else None
+
+
+def _said(strength: float) -> str:
+    return f"strength {strength:.3g}"
 
 
 def agreements(values: np.ndarray, labels: np.ndarray, mask: np.ndarray, n_clusters: int, neighbours: int):

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.engine.loop import Fit
 from ..model.dlm import DLM
 
-__all__ = ["Chosen", "Decision", "decisions_of", "decisions_table", "model_decision"]
+__all__ = ["Chosen", "Decision", "decisions_of", "decisions_table", "model_decision", "naming_ridge"]
 
 _COLUMNS = ["decision", "choice", "alternatives", "reason"]
 
@@ -75,6 +75,20 @@ def model_decision(records: list[dict]) -> Decision:
         by += f", by which {better[0]} is only slightly better,"
     values = ", ".join(f"{record['model']} {record[key]:{digits}}" for record in compared)
     return Decision("model", kept["model"], values, by, tuple(records))
+
+
+def naming_ridge(chosen: Chosen) -> Chosen:
+    """The ridge that the run of the fit estimated, as a decision of the record; none if the ridge was given.
+
+    It is the share of the mean variance of what the F-step inverted: of the selected variables, if any were selected.
+    """
+    solution = chosen.fit.solution
+    if not np.isfinite(solution.ridge):
+        return chosen
+    selected = chosen.about("variables") is not None and solution.axes.sparse is not None
+    whose = " of the selected variables" if selected else ""
+    reason = "estimated from the groups that the run began with, by Ledoit and Wolf's formula"
+    return chosen.said(Decision("ridge", f"{solution.ridge:.3g} times the mean variance{whose}", "", reason))
 
 
 def decisions_table(decisions: Iterable[Decision]) -> pd.DataFrame:

@@ -8,6 +8,7 @@
     the variables   those that make these groups (`variables`)
     the noise       as many common factors as BIC asks for (`noise`)
     missing cells   all of it on completed rows; the fit then goes on from there on the observed cells (`missing`)
+    the ridge       by every run, for the groups that it begins with (`core.dlm.ridge_and_axes`); only named here
 
 Every decision leaves a record in `Chosen.decisions`.
 """
@@ -29,7 +30,7 @@ from ..core.engine.multistart import FitError, Specification, best_of, continue_
 from ..core.starts.partitions import is_large
 from ..model.dlm import AUTO, MODELS, candidates, resolve
 from .alternation import FittedSubset, Wanted, fit_subset
-from .decisions import Chosen, Decision
+from .decisions import Chosen, Decision, naming_ridge
 from .groups import Groups, Kind, best_groups, class_groups, margin
 from .judge import Judge, least_rows
 from .latent_model import fit_latent, naming_axes
@@ -52,9 +53,10 @@ def default_fit(problem: Problem, spec: Specification[DLMFamily], estimator) -> 
     With missing cells the problem that comes back has an E-step for the observed ones.
     """
     chosen = _decided(problem, spec, estimator)
-    if problem.gaps is None:
-        return problem, chosen
-    return fit_observed(problem, spec, chosen, estimator, wanted_factors(problem, estimator.noise_factors), _decided)
+    if problem.gaps is not None:
+        factors = wanted_factors(problem, estimator.noise_factors)
+        problem, chosen = fit_observed(problem, spec, chosen, estimator, factors, _decided)
+    return problem, naming_ridge(chosen)
 
 
 def _decided(problem: Problem, spec: Specification[DLMFamily], estimator) -> Chosen:

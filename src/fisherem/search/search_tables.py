@@ -16,12 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.wording import column_name, count
 from ..estimators.describing import Summary, summary_lines, warnings_of
 from ..model.criteria import CRITERIA
+from ..policy.decisions import Decision
 from ..policy.number_of_groups.wording import NEXT
 from .grid import DENSE, SELECTION
 from .grid_runner import PATH_CRITERIA
 from .search_parameters import VERDICT
 
-__all__ = ["CriterionTable", "PathTable", "criterion_label", "criterion_table", "path_table", "summary_of"]
+__all__ = [
+    "CriterionTable",
+    "PathTable",
+    "criterion_label",
+    "criterion_table",
+    "number_decision",
+    "path_table",
+    "summary_of",
+]
 
 # Reasons of a verdict that a summary lists, besides what to do next; `verdict_` has all of them.
 _MOST_REASONS = 2
@@ -133,6 +142,22 @@ def path_table(search, axis_weights: str | None = None) -> PathTable | None:
 def _names(columns) -> list[str]:
     """Names of variables; columns without names are numbered from 0 in `paths_`."""
     return [column_name(int(c)) if isinstance(c, (int, np.integer)) else str(c) for c in columns]
+
+
+def number_decision(search: Any) -> Decision:
+    """The number of groups that a fitted search chose, as a decision."""
+    verdict = getattr(search, "verdict_", None)
+    if verdict is None:
+        label, chosen = criterion_label(search.criterion_), int(search.best_params_["n_clusters"])
+        values = criterion_table(search).values.max()
+        reason = f"the fit with the largest {label}"
+    else:
+        label, chosen = "gain on scores", verdict.n_clusters
+        table = verdict.rules.set_index("label").loc[label]
+        values = table[[K for K in table.index if isinstance(K, (int, np.integer))]].dropna()
+        reason = f"{verdict.confidence}: {verdict.reasons[0] if verdict.reasons else verdict.headline}"
+    tried = ", ".join(f"{K} {float(value):.1f}" for K, value in values.items())
+    return Decision("number of groups", str(chosen), f"{tried} ({label})", reason)
 
 
 def summary_of(search: Any, best: Any) -> Summary:

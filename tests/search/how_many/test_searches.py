@@ -7,7 +7,7 @@ from sklearn.datasets import make_circles, make_moons
 from fisherem import FisherEM, ModelSearch, SparseFisherEM, datasets
 from fisherem.policy.number_of_groups.rules import all_rules
 from fisherem.policy.number_of_groups.wording import NEXT
-from fisherem.search.scoring import accuracy
+from tests.naive import accuracy
 
 # -- on tables ---------------------------------------------------------------------------------------------------------
 

@@ -130,6 +130,18 @@ class DLMFamily(Family):
         share = automatic_ridge(problem, states, groups, support) if self.adaptive_ridge else given
         return Subset(support, DenseScatter(scatter.block(support), share))
 
+    def estimated_ridge(self, problem: Problem) -> float:
+        """The ridge that `adapt` estimated for a run, as a share of the mean variance; NaN if it estimated none."""
+        if not self.adaptive_ridge or not self._adaptive:
+            return float("nan")
+        if self.subset is not None:
+            scatter = self.subset.scatter
+            return float("nan") if scatter is None else scatter.ridge / scatter.mean_variance
+        if self.sparse is not None and problem.metric is not None:  # inverts S itself, in which no ridge was estimated
+            return float("nan")
+        inverted = problem.inverted  # constant columns lower its mean variance, but do not matter to the ridge
+        return inverted.ridge / inverted.mean_variance * (problem.n_varying / inverted.p)
+
     def f_step(self) -> Callable[[Between], Axes]:
         """The configured F-step of a new run."""
         if self.frozen is not None:
@@ -184,7 +196,8 @@ class DLMFamily(Family):
         metric = NoiseMetric(arrays["factors"], arrays["gains"]) if "factors" in arrays else None
         log_det = 0.0 if metric is None else metric.log_det - np.linalg.slogdet(metric.gram(axes.rows))[1]
         density = kind.of(*(arrays[name] for name in _PARAMETERS), values["p"], values["n_floored"], log_det)  # type: ignore[call-arg]
-        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric)
+        ridge = values.get("ridge", float("nan"))
+        return DLMSolution(axes, arrays["means"], density, values["separation"], arrays.get("overall"), metric, ridge)
 
 
 @dataclass(frozen=True)
@@ -200,6 +213,7 @@ class DLMSolution(Solution):
     separation: float = float("nan")
     overall: np.ndarray | None = None
     metric: NoiseMetric | None = None  # of a noise with factors
+    ridge: float = float("nan")  # that the run estimated, as a share of the mean variance; NaN: none was estimated
 
     @property
     def n_factors(self) -> int:
@@ -269,6 +283,7 @@ class DLMSolution(Solution):
         if axes.sparse is not None and axes.loadings is not None:
             arrays |= {"sparse": axes.sparse, "loadings": axes.loadings}
         values = {"gap": axes.gap, "dropped": list(axes.dropped), "moved": axes.moved, "separation": self.separation}
+        values["ridge"] = self.ridge
         return arrays, values | {"p": density.p, "n_floored": density.n_floored}
 
 
@@ -279,6 +294,7 @@ class DLMStep(Step):
         self.family, self.problem = family, problem
         self.f_step = family.f_step()
         self.metric = problem.metric
+        self.ridge = family.estimated_ridge(problem)
         self.floor = family.variance_floor * problem.floor_unit
         self.overall = problem.mean if family.means is Means.LATENT else None
         self.parameters = Parameters if self.overall is None else LatentParameters
@@ -329,7 +345,7 @@ class DLMStep(Step):
             sums.weights, placing.latent_means, moments, family.model, p, self.floor, self.parameters, placing.log_det
         )
         separation = fisher_criterion(self.between, self.axes.rows, self._total(sums, placing, moments))
-        return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric)
+        return DLMSolution(self.axes, self.means, density, separation, self.overall, self.metric, self.ridge)
 
     def _total(self, sums: GroupSums, placing, moments: LatentMoments) -> np.ndarray:
         """U'SU: within plus between, plus the ridge of the F-step."""

@@ -18,7 +18,7 @@ from ..text import clean, integer, number
 from ..words.certainty import Certainty, certainty
 from ..words.facts import facts, made_by_selected
 from ..words.how_chosen import SearchWords, search_of
-from ..words.how_many import JoinRow, VerdictPart, joins_of, verdict_of
+from ..words.how_many import JoinRow, VerdictPart, in_words, joins_of, verdict_of
 from .pictures import Spectra, reduce_colours, reduce_map
 
 __all__ = ["Band", "ImageContent", "Known", "Maps", "build_image"]
@@ -251,10 +251,13 @@ def _stretch(found, bands: tuple[int, ...]) -> str:
 
 
 def _facts(found, n: int) -> list[tuple[str, str]]:
-    """What was fitted; the strength of a spatial prior comes before the versions."""
-    pairs = facts(found.model, n, found.cleaning.used_bands, ("pixels", "bands"))
-    prior = [("Spatial prior", f"strength {number(found.spatial)}")] if found.spatial else []
-    return [*pairs[:-1], *prior, *pairs[-1:]]
+    """What was fitted; what `segment` decided comes before the versions."""
+    words = ("pixels", "bands")
+    pairs = facts(found.model, n, found.cleaning.used_bands, words)
+    decided = [(one.decision.capitalize(), in_words(f"{one.choice}: {one.reason}", words)) for one in found.decided]
+    if found.spatial and not decided:  # the groups of another scene
+        decided = [("Spatial prior", f"strength {number(found.spatial)}")]
+    return [*pairs[:-1], *decided, *pairs[-1:]]
 
 
 def _title(path: str) -> str:

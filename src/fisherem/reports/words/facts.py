@@ -79,9 +79,9 @@ def _method(model: FisherEM) -> str:
 
 
 def _decisions(model) -> list[tuple[str, str]]:
-    """What was decided about the rows, the start and the variables, and why."""
+    """What was decided about the rows, the start, the variables and the ridge, and why."""
     table = model.decisions_
-    shown = table[table["decision"].isin(["rows", "start", "variables", "missing cells"])]
+    shown = table[table["decision"].isin(["rows", "start", "variables", "missing cells", "ridge"])]
     return [(str(one.decision).capitalize(), f"{one.choice}: {one.reason}") for one in shown.itertuples()]
 
 
