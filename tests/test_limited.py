@@ -50,7 +50,7 @@ def test_work_past_its_time_limit_is_ended_with_its_children(tmp_path):
         with pytest.raises(ArithmeticError, match="no luck"):
             worker.run(fails, time_limit=60)
         assert worker.run(sums, 3, time_limit=60) == (3, first)  # an error leaves the process as it is
-        with pytest.raises(TimeUpError, match="stopped after 3 s, which is its limit"):
+        with pytest.raises(TimeUpError, match="stopped at its time limit of 3 s"):
             worker.run(for_ever, tmp_path / "pids", time_limit=3)
         mine, child = map(int, (tmp_path / "pids").read_text().split())
         assert mine == first
@@ -92,5 +92,5 @@ def test_work_that_is_ended_leaves_no_semaphores(tmp_path):
     paths = os.pathsep.join([str(project), str(project / "src"), os.environ.get("PYTHONPATH", "")])
     there = os.environ | {"PYTHONPATH": paths}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=there)
-    assert done.stdout.splitlines() == ["stopped after 5 s, which is its limit", "3"], done.stderr
+    assert done.stdout.splitlines() == ["stopped at its time limit of 5 s", "3"], done.stderr
     assert "leaked" not in done.stderr

@@ -249,10 +249,10 @@ def test_zip_bombs_are_refused_before_they_are_unpacked(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", "{}")
         archive.writestr("0.npy", b"\0" * 20_000_000)
-    refused(path, "it holds compressed data")
+    refused(path, "it contains compressed data")
     small = path.read_bytes().replace((20_000_000).to_bytes(4, "little"), (20_000).to_bytes(4, "little"))
     path.write_bytes(small)  # the directory lies about the size
-    refused(path, "it holds compressed data")
+    refused(path, "it contains compressed data")
 
 
 def test_members_that_overlap_are_refused(tmp_path):
@@ -287,7 +287,7 @@ def test_other_types_than_models_are_refused(tmp_path, held, name):
 def test_models_without_posteriors_are_refused_by_the_commands(frame, tmp_path):
     path = save(SparseKMeans(2, bound=2.0, random_state=0).fit(frame), tmp_path / "model.skops")
     frame.to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(ValueError, match="holds a fitted SparseKMeans, which gives no posteriors"):
+    with pytest.raises(ValueError, match="holds a fitted SparseKMeans, which has no posteriors"):
         open_for(load(path), TableOptions(tmp_path / "x.csv"), "1GB")
 
 

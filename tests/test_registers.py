@@ -388,7 +388,7 @@ def test_a_rival(frame, data, tmp_path):
         assert "Slices" in command("compare", data, "-k", 3, "--methods", "slices,k-means")
     with pytest.raises(TypeError, match=r"cannot be saved.*tests\.test_registers\.Slices"):
         save(model, tmp_path / "refused.skops")
-    with pytest.raises(ValueError, match=r"holds types.*tests\.test_registers\.Slices"):
+    with pytest.raises(ValueError, match=r"contains types.*tests\.test_registers\.Slices"):
         load(tmp_path / "kept.skops")
     assert "names among" in command("compare", data, "-k", 3, "--methods", "slices", code=2)
 

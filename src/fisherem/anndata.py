@@ -1,7 +1,7 @@
 """AnnData objects: cluster the cells and write groups, genes and coordinates into the object, as scanpy's tools do.
 
 In: an AnnData object of n cells and p genes. Out: columns of its obs and var, arrays of its obsm and an entry of its
-uns, under one name. anndata itself is not imported: any object with its attributes will do.
+uns, under one name. anndata itself is not imported: any object with the same attributes works.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .tables.parameters import check_number, parse_memory
 
 __all__ = ["cluster"]
 
-# The role of genes that did not take part: those that are not highly variable.
+# The role of genes that were left out: those that are not highly variable.
 _LEFT_OUT = "not used"
-# By this entry of uns[key] results of an earlier call are told from what something else has written.
+# This entry of uns[key] tells results of an earlier call from anything written by other tools.
 _MARK = "fisherem"
 
 
@@ -43,22 +43,23 @@ def cluster(
     random_state=0,
     n_jobs=None,
 ):
-    """Cluster the cells of an AnnData object, select the genes that make the groups, and write both into the object.
+    """Cluster the cells of an AnnData object, select the genes that separate them, and write both into the object.
 
     Parameters
     ----------
     adata : AnnData
         Cells by genes: normalised and logarithmised counts, in memory or backed, dense or sparse.
     n_clusters : int, optional
-        The number of groups. By default `ModelSearch` chooses it, and ``uns[key_added]["verdict"]`` says how surely.
+        The number of groups. By default `ModelSearch` chooses it, and ``uns[key_added]["verdict"]`` says how certain
+        the choice is.
     layer : str, optional
         The layer to use in place of X.
     use_highly_variable : bool, default=True
-        Use the genes that ``var["highly_variable"]`` marks, if there are such.
+        Use the genes that ``var["highly_variable"]`` marks, if there are any.
     key_added : str, default="fisherem"
-        The name under which the results are written. Those of an earlier call are replaced, anything else is not.
+        The name under which the results are written. Results of an earlier call are replaced, nothing else is.
     covariates : str, sequence of str, array or frame of n rows, optional
-        Columns of obs, such as a batch, or values per cell, whose effects are estimated with the groups and taken out.
+        Columns of obs, such as a batch, or values per cell, whose effects are estimated with the groups and removed.
     estimator : FisherEM or SparseFisherEM, optional
         The estimator to use; by default ``SparseFisherEM()``.
     random_state : int, default=0
@@ -69,13 +70,13 @@ def cluster(
     Returns
     -------
     SparseFisherEM or ModelSearch
-        What was fitted, for `report`, `markers`, prediction and model files. The object `adata` has, with key_added
-        "fisherem":
+        The fitted object, for `report`, `markers`, prediction and model files. With key_added "fisherem", `adata` then
+        contains:
 
         - ``obs["fisherem"]``, the groups as a category "1", "2", ..., and ``obs["fisherem_posterior"]``
-        - ``var["fisherem_selected"]`` and ``var["fisherem_role"]``, "not used" for genes that took no part
+        - ``var["fisherem_selected"]`` and ``var["fisherem_role"]``, "not used" for genes that were left out
         - ``obsm["X_fisherem"]``, the coordinates in the discriminative subspace, and ``obsm["fisherem_posteriors"]``
-        - ``uns["fisherem"]``: the parameters (`params`), the decisions (`decisions`), `bic` and the verdict if any
+        - ``uns["fisherem"]``: the parameters (`params`), the decisions (`decisions`), `bic` and the verdict, if any
 
     Examples
     --------
@@ -105,11 +106,11 @@ def cluster(
 
 
 def _check(adata: Any, key: str, use_highly_variable: Any) -> None:
-    """Raise an error before any work for what is no AnnData object, and for a name that is taken."""
+    """Raise an error early if this is not an AnnData object, or if a name is already in use."""
     if not is_anndata(adata):
         raise TypeError(
             f"adata must be an AnnData object; got {type(adata).__name__}: fit a SparseFisherEM to other tables, or "
-            "make an object of it with the package anndata (pip install anndata 'fisherem[single-cell]')"
+            "convert it with the package anndata (pip install anndata 'fisherem[single-cell]')"
         )
     check_flag("use_highly_variable", use_highly_variable)
     if not isinstance(key, str) or not key:
@@ -124,7 +125,7 @@ def _check(adata: Any, key: str, use_highly_variable: Any) -> None:
     taken = [f"{place}[{name!r}]" for place, names in places.items() for name in names if name in getattr(adata, place)]
     if taken:
         raise ValueError(
-            f"{listed(taken, quoted=False)} is there already, and not from this tool: give another key_added"
+            f"adata already has {listed(taken, quoted=False)}, not written by fisherem: choose another key_added"
         )
 
 
@@ -134,7 +135,7 @@ def _write(adata: Any, fitted: Any, rows: Any, beside: Any, chosen: np.ndarray, 
     posteriors = np.asarray(best.predict_proba(rows, covariates=beside))
     coordinates = np.asarray(best.transform(rows, covariates=beside))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a view of another object becomes one of its own, as is wanted here
+        warnings.simplefilter("ignore")  # writing to a view turns it into a copy, as intended here
         adata.obs[key] = pd.Categorical([names[k] for k in best.labels_], names)
     adata.obs[f"{key}_posterior"] = posteriors.max(axis=1)
     p = adata.n_vars
@@ -151,7 +152,7 @@ def _write(adata: Any, fitted: Any, rows: Any, beside: Any, chosen: np.ndarray, 
 
 
 def _about(fitted: Any, best: Any, params: dict) -> dict[str, Any]:
-    """What is written into uns: texts, numbers and tables of texts, which files of anndata can hold."""
+    """The entry of uns: strings, numbers and tables of strings, which AnnData files can store."""
     given = params | best.get_params(deep=False)
     plain = {name: value for name, value in given.items() if isinstance(value, (str, int, float))}
     about: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Model files: written with skops, which stores data and names of types, and never executes anything it reads.
 
-Types that skops itself knows to be harmless, our estimators and the classes of the registered rivals are loaded; any
-other type is refused by name.
+Types that skops itself considers safe, our estimators and the classes of the registered rivals are loaded; any other
+type is an error that names it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from .tables.parameters import check_path
 
 __all__ = ["KINDS", "ModelFileError", "load", "save"]
 
-# 2: names and frames as bytes (`_packed`); before that, cell by cell. 3: an estimator and what surrounds it (`KINDS`).
+# Format 2 stores names and frames as bytes (`_packed`), format 1 cell by cell. Format 3 adds the content of `KINDS`.
 _ESTIMATOR_FORMAT, _FORMAT = 2, 3
 # What a file may hold instead of an estimator alone: a class with `kind`, its name here, `to_file()` -> (estimator,
 # dict of arrays and plain values) and `from_file(estimator, dict)`, which checks them.
 KINDS: Register[Any] = Register("kind of model file", filled_by="fisherem.images.scene_model")
-# Where public classes lived in files of version 0.1.0; since then they are all named as `fisherem.<class>`.
+# Modules of public classes in files of version 0.1.0; since then all classes are stored as `fisherem.<class>`.
 _OLD_HOMES = ("fisherem.estimators", "fisherem.selection", "fisherem.rivals.")
 
 
@@ -51,8 +51,8 @@ class ModelFileError(ValueError):
 def save(model, path) -> Path:
     """Write a fitted estimator (or a pipeline that ends in one) to `path`, atomically; returns the path.
 
-    A `ModelSearch` is saved as its best estimator, with the steps before it where it searched with a pipeline; a
-    `Segmentation` as what is needed to segment another scene (`fisherem.images.SceneModel`).
+    A `ModelSearch` is saved as its best estimator, with the preceding steps if it searched a pipeline; a
+    `Segmentation` as the model that segments another scene (`fisherem.images.SceneModel`).
     """
     import skops.io
 
@@ -95,7 +95,7 @@ def load(path):
         raise ModelFileError(f"{path}: not a fisherem model file ({error})") from None
     if unknown:
         raise ModelFileError(
-            f"{path}: refused, it holds types that a model file must not: {', '.join(sorted(unknown))}"
+            f"{path}: refused, it contains types that are not allowed in a model file: {', '.join(sorted(unknown))}"
         )
     try:
         content: Any = skops.io.loads(data, trusted=trusted)
@@ -106,7 +106,7 @@ def load(path):
     if content["format"] > _FORMAT:
         raise ModelFileError(
             f"{path}: written by fisherem {content.get('fisherem')}, whose format this version ({__version__}) "
-            "does not know: upgrade fisherem"
+            "cannot read: upgrade fisherem"
         )
     _check_type(path, content["model"])
     if content["format"] < 1 or not isinstance(content.get("fisherem"), str):
@@ -117,12 +117,12 @@ def load(path):
         if "kind" not in content:
             return model
         return KINDS.find(content["kind"]).from_file(model, dict(content["about"]))
-    except Exception as error:  # attributes that are not what they were when the file was written
+    except Exception as error:  # attributes that were changed after the file was written
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from None
 
 
 def _check_type(path: Path, model) -> None:
-    """Refuse what is neither one of our estimators, nor a rival, nor a pipeline that ends in one of them."""
+    """Raise an error unless this is one of our estimators, a rival, or a pipeline that ends in one of them."""
     from .rivals import RIVALS
 
     steps = getattr(model, "steps", None) if isinstance(model, Pipeline) else None
@@ -135,7 +135,7 @@ def _check_type(path: Path, model) -> None:
 
 
 def _trusted() -> list[str]:
-    """Names of the types, beside those that skops knows, that a model file may hold: ours and the rivals' classes."""
+    """Names of the types that a model file may contain besides those that skops trusts: our classes and the rivals'."""
     from .rivals import RIVALS
 
     rivals = [rival.cls for rival in RIVALS.values() if rival.cls is not None]
@@ -149,10 +149,10 @@ def _own_classes() -> tuple[type, ...]:
     return FisherEM, SparseFisherEM, BayesianFisherEM, FactorMixture, SelectDiscriminative
 
 
-# A dict with this key stands for a data frame in a file: skops has no form for one.
+# A dict with this key stands for a data frame in a file, which skops cannot store.
 _FRAME = "__frame__"
-# A dict with this key stands for text, numbers and gaps in a row. skops would describe every single one: a model of
-# 100,000 named columns took minutes and 200 MB.
+# A dict with this key stands for a sequence of text, numbers and missing values. skops would store each as a separate
+# node: a model of 100,000 named columns took minutes and 200 MB.
 _CELLS = "__cells__"
 _PLAIN = (str, float, int, bool, type(None))
 
@@ -169,7 +169,7 @@ def _packed(value):
 
 
 def _packed_cells(cells: list):
-    """Text, numbers and gaps as the bytes of their JSON, which gives back exactly these; other cells as they are."""
+    """Text, numbers and missing values as the bytes of their JSON, which is lossless; other cells unchanged."""
     if not all(type(cell) in _PLAIN for cell in cells):
         return cells
     return {_CELLS: np.frombuffer(json.dumps(cells).encode(), np.uint8)}
@@ -192,7 +192,7 @@ def _unpacked(value):
 
 
 def _inside(value, change: Callable):
-    """`value` with `change` applied to what an estimator, dict, list or tuple holds; itself if nothing changes."""
+    """`value` with `change` applied to the contents of an estimator or container; `value` itself if nothing changes."""
     if type(value) in (list, tuple):
         parts = [change(part) for part in value]
         return type(value)(parts) if any(new is not old for new, old in zip(parts, value, strict=True)) else value
@@ -211,7 +211,7 @@ def _inside(value, change: Callable):
 
 
 def _with_present_homes(path: Path) -> bytes:
-    """The bytes of a model file, with the classes of version 0.1.0 under their present names."""
+    """The bytes of a model file, with the classes of version 0.1.0 under their current names."""
     with zipfile.ZipFile(path) as archive:
         schema = json.loads(archive.read("schema.json"))
         old = [node for node in _nodes(schema) if _has_moved(node)]
@@ -239,10 +239,10 @@ def _has_moved(node: dict) -> bool:
 
 
 def _check_container(path: Path) -> None:
-    """Refuse what is no archive of ours before any of it is unpacked.
+    """Reject a file that is not one of our archives before anything in it is unpacked.
 
-    Members are stored as they are, so all of them together are no larger than the file. A compressed member could hold
-    any amount of data, whatever the directory says of it.
+    Members are stored uncompressed, so together they are no larger than the file. A compressed member could expand to
+    any amount of data, whatever the directory says about its size.
     """
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
@@ -252,14 +252,14 @@ def _check_container(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-    except Exception as error:  # zipfile has no one kind of error for a damaged directory
+    except Exception as error:  # zipfile raises errors of many types for a damaged directory
         raise ModelFileError(f"{path}: damaged model file ({str(error) or type(error).__name__})") from None
     if "schema.json" not in {member.filename for member in members}:
         raise ModelFileError(f"{path}: a zip archive, but not a model file (no schema.json in it)")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise ModelFileError(f"{path}: refused, it holds compressed data, which fisherem.save never writes")
+        raise ModelFileError(f"{path}: refused, it contains compressed data, which fisherem.save never writes")
     if any(member.compress_size != member.file_size for member in members):
-        raise ModelFileError(f"{path}: damaged model file (its directory contradicts itself)")
+        raise ModelFileError(f"{path}: damaged model file (its directory is inconsistent)")
     size = sum(member.file_size for member in members)
     if size > path.stat().st_size:
         raise ModelFileError(f"{path}: refused, it would unpack to {size / 2**20:.0f} MB, more than its own size")
@@ -276,7 +276,7 @@ def _rename(estimator) -> None:
 
 
 def _gather_decisions(estimator) -> None:
-    """Earlier versions kept the choices of the model and of the noise as lists of records."""
+    """Convert the choices of model and noise from earlier versions, which stored them as lists of records."""
     if not hasattr(estimator, "loadings_"):
         return
     known = vars(estimator)
@@ -296,7 +296,7 @@ def _with_defaults(model):
                 _rename(held)
                 _gather_decisions(held)
             if hasattr(one, "loadings_") and not hasattr(one, "means"):
-                one.means = "full"  # all that version 0.1.0 had
+                one.means = "full"  # the only option in version 0.1.0
                 one.group_means_ = one.means_
             for name, parameter in inspect.signature(type(one).__init__).parameters.items():
                 if name != "self" and not hasattr(one, name):

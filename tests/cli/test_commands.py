@@ -189,7 +189,7 @@ def test_damaged_binaries_are_one_line_and_exit_code_2(wine_csv, tmp_path):
     target = tmp_path / "labels.csv"
     for arguments, words in (
         (("predict", cut, wine_csv, "-o", target), "cut.skops"),
-        (("predict", bomb, wine_csv, "-o", target), "it holds compressed data"),
+        (("predict", bomb, wine_csv, "-o", target), "it contains compressed data"),
         (("report", cut, wine_csv, "-o", tmp_path / "page.html"), "cut.skops"),
         (("fit", table, "-k", 3, "-o", tmp_path / "new"), "not a readable Parquet file"),
     ):

@@ -63,7 +63,7 @@ def test_a_method_past_its_limit_is_a_line_that_says_so(wine_csv, tmp_path):
     target = tmp_path / "table.csv"
     chosen = ("--methods", "kmeans,SparseKMeans", "--time-limit", 0.02)
     shown = run("compare", wine_csv, "-k", 3, *chosen, "--label-column", "cultivar", "-o", target).stdout
-    assert "stopped after 0.02 s, which is its limit" in shown
+    assert "stopped at its time limit of 0.02 s" in shown
     table = pd.read_csv(target).set_index("method")
     assert list(table.index) == ["k-means", "SparseKMeans"]
     assert "stopped" in table.loc["SparseKMeans", "reason"]

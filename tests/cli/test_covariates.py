@@ -77,12 +77,12 @@ def test_a_model_file_finds_its_covariates(files, tmp_path):
     printed("predict", model, files / "plain.csv", *sheet, "-o", labels, "--contributions", tmp_path / "why.csv")
     assert "batch explains" in (tmp_path / "why.csv").parent.joinpath("out", "report.html").read_text()
     printed("report", model, files / "plain.csv", *sheet, "-o", tmp_path / "page.html")
-    assert "less what &#39;batch&#39; explains" in (tmp_path / "page.html").read_text()
+    assert "the effects of &#39;batch&#39; were removed" in (tmp_path / "page.html").read_text()
     printed("significance", model, files / "plain.csv", *sheet, "-o", tmp_path / "s.csv", "--draws", 2, "--jobs", 1)
     said = printed("predict", model, files / "plain.csv", "-o", labels, code=2)
     assert "'batch'" in said
     said = printed("predict", model, files / "one.csv", "--covariate", "kind", "-o", labels, code=2)
-    assert "fitted with 'batch'; leave the option out" in said
+    assert "fitted with 'batch'; omit the option" in said
 
 
 def test_given_groups_and_stability(files, tmp_path):

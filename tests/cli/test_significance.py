@@ -73,7 +73,7 @@ def test_an_interrupted_command_goes_on(fitted, monkeypatch):
 
     monkeypatch.setattr(one_group_fits, "_drawn", pressed)
     said = printed(*arguments, code=130)
-    assert "interrupted: finished draws are in draws.npz, and the same command goes on from there" in said
+    assert "interrupted: finished draws are in draws.npz, and the same command resumes from there" in said
     printed(*arguments)
     assert done[4:] == [4, 5, 6]
     assert len(pd.read_csv("significance.csv")) == 5

@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "the same command continues" in error
+    assert "the same command resumes" in error
     assert "Traceback" not in error
     assert not list(records.glob("*.part"))
     assert any(records.glob("*.json"))

@@ -229,8 +229,8 @@ def test_command(first, found, tmp_path):
     assert applied["truth"]["accuracy"] >= 0.97
     assert "mafic" in (two / "labels.hdr").read_text()
     assert "fitted to another scene" in run(*arguments)
-    assert "--sparsity cannot be given with --apply" in run(*arguments, "--sparsity", "0.1", code=2)
-    assert "--resample is used with --apply only" in run(scenes[0], "-k", 3, "--resample", code=2)
+    assert "--sparsity cannot be used with --apply" in run(*arguments, "--sparsity", "0.1", code=2)
+    assert "--resample can only be used with --apply" in run(scenes[0], "-k", 3, "--resample", code=2)
     assert "give 3 different names" in run(*arguments, "--names", "a,b", code=2)
     assert "would be overwritten" in run("--apply", one / "model.skops", scenes[1], "-o", one, code=2)
     fisherem.save(found.model, tmp_path / "table.skops")

@@ -91,7 +91,7 @@ def test_the_number_of_groups_can_be_chosen(table):
     assert model.n_clusters_ == 4
     with pytest.raises(ValueError, match="n_clusters must be a whole number at least 2"):
         Clustvarsel([1, 2]).fit(X)
-    with pytest.raises(ValueError, match="several to choose from; got none"):
+    with pytest.raises(ValueError, match="several to choose from; got an empty sequence"):
         Clustvarsel([]).fit(X)
 
 

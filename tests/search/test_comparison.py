@@ -138,7 +138,7 @@ def test_a_method_past_its_limit_is_stopped_and_the_others_go_on(wine):
     chosen["last"] = KMeans(3, n_init=1, random_state=0)
     result = compare(X, y, chosen, time_limit=2, callback=lambda name, row: seen.append((name, row)))
     table = result.table.set_index("method")
-    assert table.loc["endless", "reason"] == "stopped after 2 s, which is its limit"
+    assert table.loc["endless", "reason"] == "stopped at its time limit of 2 s"
     assert 2 <= table.loc["endless", "seconds"] < 20
     assert "endless" not in result.models
     assert "bound must be" in table.loc["bad", "reason"]

@@ -75,7 +75,7 @@ def test_results_of_this_tool_are_replaced_and_nothing_else(adata):
     fisherem.anndata.cluster(adata, 2, estimator=QUICK)
     assert adata.obsm["fisherem_posteriors"].shape == (600, 2)
     before = adata.obs["kind"].copy()
-    with pytest.raises(ValueError, match=r"obs\['kind'\] is there already"):
+    with pytest.raises(ValueError, match=r"adata already has obs\['kind'\]"):
         fisherem.anndata.cluster(adata, 2, key_added="kind", estimator=QUICK)
     pd.testing.assert_series_equal(adata.obs["kind"], before)
 

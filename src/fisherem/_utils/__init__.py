@@ -1,1 +1,1 @@
-"""Small tools that know nothing of mixtures: atomic files, extras, parallel tasks, progress, words."""
+"""Helpers that do not depend on mixtures: atomic files, extras, parallel tasks, progress, wording."""

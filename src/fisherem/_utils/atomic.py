@@ -34,7 +34,7 @@ def _named(path: Path):
 
 @contextmanager
 def atomic_file(path: Path):
-    """A binary file to write to; it takes the place of `path` when the block ends without an error.
+    """A binary file to write to; it replaces `path` when the block ends without an error.
 
     Readers see either the old or the new file, never a partial one. The file has the default permissions.
     """
@@ -49,8 +49,8 @@ def atomic_file(path: Path):
 
 
 def _being_written(error: OSError, temporary: Path, folder: Path) -> Path | None:
-    """The file that was to be in `folder` when an error of the system ended its writing; None for another file."""
-    if error.filename is None:  # a full disk names no file: it is the last one that was begun
+    """The file in `folder` that was being written when an OSError occurred; None if the error is about another file."""
+    if error.filename is None:  # the error of a full disk has no file name: take the file that was started last
         names = sorted(temporary.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         return folder / names[-1].name if names else folder
     path = Path(os.fsdecode(error.filename))
@@ -61,7 +61,7 @@ def _being_written(error: OSError, temporary: Path, folder: Path) -> Path | None
 def output_folder(folder: Path):
     """A temporary folder inside `folder`, which is created if necessary.
 
-    When the block ends without an error, its files move to `folder` together; after an error none does.
+    When the block ends without an error, its files move to `folder` together; after an error, none is moved.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

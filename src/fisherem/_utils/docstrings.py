@@ -15,7 +15,7 @@ _HEADING = r"(?m)^{}\n-+\n"
 
 
 def section(doc: str, title: str) -> str:
-    """The entries of a numpydoc section, "" where there is none; `doc` is without its indentation."""
+    """The entries of a numpydoc section, "" if there is none; `doc` is without its indentation."""
     found = re.search(_HEADING.format(re.escape(title)), doc)
     if found is None:
         return ""

@@ -8,7 +8,7 @@ __all__ = ["need_extra"]
 
 
 def need_extra(name: str, what: str, extra: str):
-    """The module `name`, of one of the optional packages.
+    """Import and return the module `name` of an optional package.
 
     If it is not installed, the ImportError says that `what` ("reading ENVI files") needs it and that the extra
     `extra` of fisherem installs it.

@@ -12,7 +12,7 @@ from .register import added_entries, receive_entries
 __all__ = ["LimitedWorker", "TimeUpError"]
 
 
-# Seconds for work that is stopped to give back what it shares with its own workers; then it is killed.
+# Seconds in which stopped work can release what it shares with its own workers before it is killed.
 _GRACE = 3.0
 
 
@@ -21,7 +21,7 @@ class TimeUpError(Exception):
 
 
 class LimitedWorker:
-    """A process that does one piece of work at a time, each within a limit; a context manager.
+    """A process that runs one function call at a time, each with a time limit; a context manager.
 
     A process is used because threads cannot be stopped. It is restarted after a timeout, and its child processes end
     with it. `ready` is called in the process first, to import what the work needs; this does not count towards the
@@ -39,7 +39,7 @@ class LimitedWorker:
         self.stop()
 
     def run(self, function: Callable, *arguments, time_limit: float) -> Any:
-        """function(*arguments) as another process computes it; a TimeUpError after `time_limit` seconds."""
+        """The result of function(*arguments) in the process; a TimeUpError after `time_limit` seconds."""
         from concurrent.futures import TimeoutError as NotDoneError
 
         if self._executor is None:
@@ -50,7 +50,7 @@ class LimitedWorker:
         except NotDoneError:
             self._ask_to_end(task)
             self.stop()
-            raise TimeUpError(f"stopped after {time_limit:g} s, which is its limit") from None
+            raise TimeUpError(f"stopped at its time limit of {time_limit:g} s") from None
         except BaseException:  # Ctrl-C must not wait for the work; after other errors the process is reused
             if not task.done():
                 self._ask_to_end(task)
@@ -58,7 +58,7 @@ class LimitedWorker:
             raise
 
     def _ask_to_end(self, task: Any) -> None:
-        """Let the work end its own workers first: a killed process leaves semaphores behind, which Python warns of."""
+        """Let the work end its own workers first: a killed process leaks semaphores, and Python warns about them."""
         for process in list(self._executor._processes.values()):
             with contextlib.suppress(OSError):
                 process.terminate()
@@ -81,7 +81,7 @@ class LimitedWorker:
 
 
 class _EndedError(BaseException):
-    """The work was told to end."""
+    """Raised inside the work when it is asked to stop."""
 
 
 def _work(added: dict, function: Callable, arguments: tuple) -> Any:

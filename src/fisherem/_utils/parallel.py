@@ -1,7 +1,7 @@
-"""Independent tasks on several cores: results are yielded as they end and do not depend on the number of cores.
+"""Independent tasks on several cores: results are yielded as tasks finish and do not depend on the number of cores.
 
-This process works, too. Worker processes take a second or two to start; meanwhile the work goes on here, and each takes
-a task from the same queue as soon as it is up. What all tasks share is sent once, its arrays as a memory map.
+The main process also runs tasks. Worker processes take a second or two to start; once a worker is ready, it takes tasks
+from the same queue. Data shared by all tasks are written to disk once, and workers map the arrays into memory.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .register import added_entries, receive_entries
 
 __all__ = ["run_as_they_come", "run_tasks"]
 
-# Workers are started once this process has worked so long, if what is left is estimated to take it longer than they
-# take to start (an import of the package), or at once if the caller says so.
+# Workers are started after this many seconds of work in the main process, if the remaining work is estimated to take
+# longer than starting them (an import of the package), or immediately if the caller asks for it.
 _BEGIN_SECONDS = 0.3
 _WORTH_SECONDS = 2.0
-# Workers without work end after this many seconds; the next search needs no new ones until then.
+# Idle workers exit after this many seconds; until then they are reused.
 _IDLE_SECONDS = 60
-# Workers use one thread each: several would wait for the others.
+# Workers use one thread each: more would oversubscribe the cores.
 _THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
 _ALIGNED = 64
 
 
 def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterator[tuple[int, Any]]:
-    """(index, function(*tasks[index])) of every task, in the order in which they end."""
+    """(index, function(*tasks[index])) of every task, in the order in which they finish."""
     batches = iter([tasks])
     yield from run_as_they_come(function, lambda: next(batches, ()), n_jobs)
 
@@ -45,10 +45,10 @@ def run_tasks(function: Callable, tasks: Sequence[tuple], n_jobs: int) -> Iterat
 def run_as_they_come(
     function: Callable, due: Callable[[], Sequence[tuple]], n_jobs: int, expected: int = 0, at_once: bool = False
 ) -> Iterator[tuple[int, Any]]:
-    """(index, function(*task)) of every task, where `due`, asked after each result, gives those that are now known.
+    """(index, function(*task)) of every task, where `due`, called after each result, returns new tasks.
 
-    Tasks are numbered in the order in which `due` gave them. `expected` is a guess of how many there will be; `at_once`
-    says that they are known to be long, so that workers start before the first of them is done.
+    Tasks are numbered in the order in which `due` gave them. `expected` is an estimate of their total number.
+    `at_once` is for tasks known to be long: workers are started before the first task is done.
     """
     tasks: list[tuple] = []
     waiting: deque[int] = deque()
@@ -83,7 +83,7 @@ def _worth(elapsed: float, done: int, total: int) -> bool:
 
 
 def _next(waiting: deque[int], ended: SimpleQueue) -> tuple[int, Future] | None:
-    """What a worker has finished; None if nothing, and there is a task to do here."""
+    """A task that a worker has finished; None if there is none and the main process can run a task."""
     while True:
         try:
             return ended.get(block=not waiting)
@@ -102,7 +102,7 @@ class _Helpers:
         self._lock, self._idle = RLock(), 0
         one_thread = {f"{name}_NUM_THREADS": "1" for name in _THREADS}
         with warnings.catch_warnings():
-            # workers that the last call did not wait for may still be starting: another number of them waits for these
+            # workers of the last call may still be starting, and changing their number waits for them
             warnings.filterwarnings("ignore", "Trying to resize an executor", UserWarning)
             self._pool = get_reusable_executor(number, timeout=_IDLE_SECONDS, env=one_thread)
         self._folder = tempfile.TemporaryDirectory(prefix="fisherem-")
@@ -117,7 +117,7 @@ class _Helpers:
 
     def _ready(self, future: Future) -> None:
         if future.cancelled() or future.exception() is not None:
-            return  # this process goes on without it
+            return  # continue without this worker
         with self._lock:
             self._idle += 1
         self.feed()
@@ -133,7 +133,7 @@ class _Helpers:
                 self._idle -= 1
                 try:
                     future = self._pool.submit(_work, self._path, self._tasks[index])
-                except Exception:  # the pool is no more: this process does the task
+                except Exception:  # the pool was shut down: the main process runs the task
                     self._waiting.appendleft(index)
                     return
                 future.add_done_callback(lambda future, index=index: self._finished(index, future))
@@ -143,7 +143,7 @@ class _Helpers:
         self._ready(future)
 
     def leave(self, interrupted: bool) -> None:
-        """No more tasks; what workers are doing is given up."""
+        """Give out no more tasks; if `interrupted`, also kill the workers."""
         with self._lock:
             self._idle = 0
             self._waiting.clear()
@@ -154,7 +154,7 @@ class _Helpers:
 
 def _share(content: Any, path: str) -> None:
     """Write an object: its arrays to one file, the rest to another."""
-    from joblib.externals.loky.cloudpickle_wrapper import dumps  # cloudpickle, wherever this joblib has it from
+    from joblib.externals.loky.cloudpickle_wrapper import dumps  # cloudpickle, wherever joblib imports it from
 
     buffers: list[pickle.PickleBuffer] = []
     rest = dumps(content, protocol=5, buffer_callback=buffers.append)
@@ -169,7 +169,7 @@ def _share(content: Any, path: str) -> None:
     Path(f"{path}.rest").write_bytes(pickle.dumps((places, rest)))
 
 
-# In a worker: what the tasks share, and the file that it came from.
+# In a worker: the file with the shared data, and the function to call.
 _held: tuple[str, Callable] | None = None
 
 
@@ -179,7 +179,7 @@ def _shared(path: str) -> bool:
     if _held is None or _held[0] != path:
         _held = None
         places, rest = pickle.loads(Path(f"{path}.rest").read_bytes())
-        memory = np.memmap(path, np.uint8, mode="c")  # a task that writes into an array has a copy of its own
+        memory = np.memmap(path, np.uint8, mode="c")  # copy-on-write, as a task may write into an array
         added, function = pickle.loads(rest, buffers=[memory[start : start + size] for start, size in places])
         receive_entries(added)  # workers import the package anew, so added entries are sent to them
         _held = (path, function)

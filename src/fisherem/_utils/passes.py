@@ -19,13 +19,13 @@ class Onlooker(Protocol):
     """An observer of fits."""
 
     def resume(self, n: int, phase: str) -> tuple[np.ndarray, list[dict]] | None:
-        """(posteriors K x n, history) that a run over n rows goes on from; None to begin."""
+        """(posteriors K x n, history) from which a run over n rows resumes; None to start from the beginning."""
 
     def passed(self, n: int, phase: str, history: list[dict], posteriors: Callable[[], np.ndarray]) -> None:
-        """An iteration over n rows is done; `posteriors()` gives those that it ended with (K x n)."""
+        """Called after an iteration over n rows; `posteriors()` returns the current posteriors (K x n)."""
 
 
-# The observer of the fits in this context; None: there is none.
+# The observer of the fits in this context; None by default.
 ONLOOKER: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
 
 

@@ -21,18 +21,18 @@ class _Bar:
         self._progress, self._task, self._total = progress, task, 0
 
     def add(self, count: int) -> None:
-        """`count` more steps are to come."""
+        """Increase the total number of steps by `count`."""
         self._total += count
         self._progress.update(self._task, total=self._total)
 
     def step(self, note: str = "") -> None:
-        """One step is done; `note` says what is best so far."""
+        """Advance by one step and show `note`, such as the best result so far."""
         self._progress.update(self._task, advance=1, note=note)
 
 
 @contextmanager
 def progress_bar(what: str, show: bool | str = "auto"):
-    """A bar on standard error that knows `add` and `step`; with "auto", only if that is a terminal."""
+    """A bar on standard error with the methods `add` and `step`; with "auto", shown only in a terminal."""
     if show is False or (show == "auto" and not sys.stderr.isatty()):
         yield _Silent()
         return

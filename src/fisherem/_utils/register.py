@@ -22,8 +22,8 @@ _WAITING: dict[str, Mapping[str, Any]] = {}  # entries from another process, for
 class Register(Mapping[str, T], Generic[T]):
     """Entries of one `kind` by name, in the order in which they were added.
 
-    `filled_by` is the module that adds the package's own, by its full name; it is imported when the register is first
-    used, because most programs do not need it.
+    `filled_by` is the full name of the module that adds the package's own entries; it is imported when the register is
+    first used, because most programs do not need it.
     """
 
     def __init__(self, kind: str, entries: Mapping[str, T] | None = None, *, filled_by: str | None = None):

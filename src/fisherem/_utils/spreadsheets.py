@@ -1,8 +1,7 @@
-"""CSV files that spreadsheets open: text that begins like a formula is marked as text.
+"""CSV files that are safe to open in spreadsheets: text that begins like a formula is marked as text.
 
-A spreadsheet computes cells that begin with =, +, -, @, a tab or a carriage return. An apostrophe in front of such a
-text makes it plain text. Numbers stay as they are. `unmarked` removes the apostrophe and gives back exactly what was
-marked.
+Spreadsheets evaluate cells that begin with =, +, -, @, a tab or a carriage return. A leading apostrophe makes them
+plain text. Numbers are not changed. `unmarked` removes the apostrophe and restores the original text exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def marked(text: Any) -> Any:
 
 
 def unmarked(text: Any) -> Any:
-    """The value that `marked` was given."""
+    """The original value: the inverse of `marked`."""
     return text[1:] if isinstance(text, str) and _MARKED.match(text) else text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 __all__ = ["column_name", "count", "group_name", "group_names_of", "listed", "ranges", "shorten"]
 
-# Names listed in a message before the rest is only counted.
+# Maximum number of names listed in a message; the others are only counted.
 MOST_LISTED = 5
 
 
@@ -37,7 +37,7 @@ def group_names_of(names: Iterable | None, K: int) -> list[str]:
     if len(found) != K:
         raise ValueError(f"group_names must have a name for each of the {K} groups; got {len(found)}: {listed(found)}")
     if "" in found:
-        raise ValueError(f"group_names must not be empty; that of {group_name(found.index(''))} is")
+        raise ValueError(f"group_names must not be empty; the name of {group_name(found.index(''))} is")
     if len(set(found)) < K:
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"group_names must be different; {twice!r} is given twice")
@@ -50,7 +50,7 @@ def column_name(j: int) -> str:
 
 
 def shorten(name: str, limit: int) -> str:
-    """The name, or its beginning and its end in `limit` characters: names often differ in their last ones."""
+    """The name, shortened in the middle to `limit` characters, as names often differ only at the end."""
     if len(name) <= limit:
         return name
     end = (limit - 1) // 2

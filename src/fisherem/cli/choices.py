@@ -126,7 +126,7 @@ def names_list(text: str) -> list[str]:
 
 
 def or_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """`parse` for all values but the word auto, which is returned unchanged."""
+    """Apply `parse` to any value except "auto", which is returned unchanged."""
     return lambda text: text if text == "auto" else parse(text)
 
 

@@ -26,13 +26,13 @@ __all__ = ["main"]
 @click.version_option(__version__, prog_name="fisherem")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug):
-    """Cluster high-dimensional data and say which variables make the groups."""
+    """Cluster high-dimensional data and select the variables that separate the groups."""
     plain_output()
     _end_in_order()
 
 
 def _end_in_order() -> None:
-    """Let SIGTERM end the command as an exception does, so that unfinished files are removed; exit code 143."""
+    """Turn SIGTERM into SystemExit with exit code 143, so that unfinished files are removed."""
     if threading.current_thread() is not threading.main_thread():
         return
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
@@ -43,7 +43,7 @@ def _end_in_order() -> None:
 @output_option("Folder for the picture and the report.")
 @friendly
 def demo(output):
-    """Cluster the built-in wines.
+    """Cluster the built-in wine data.
 
     Prints the selected variables and writes a picture and the report page.
     """

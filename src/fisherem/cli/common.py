@@ -13,9 +13,9 @@ __all__ = [
     "quiet_warnings",
 ]  # fmt: skip
 
-# Numbers of groups that one search may try, and the description of valid values.
+# Maximum number of candidates for the number of groups in one search, and the description of valid values.
 _MOST_NUMBERS = 1000
-CLUSTER_RANGE = f"a range like 2:8 or numbers like 2,3,5 (from 2, at most {_MOST_NUMBERS:,} of them), or auto"
+CLUSTER_RANGE = f"a range like 2:8 or numbers like 2,3,5 (each at least 2, at most {_MOST_NUMBERS:,} of them), or auto"
 
 
 class InputError(click.ClickException):
@@ -73,7 +73,7 @@ def friendly(command):
 
 
 def _is_shortage(error: Exception) -> bool:
-    """Whether an error is another name for too little memory: for threads, libraries or worker processes."""
+    """Whether an error means that memory or processes have run out, whatever its type."""
     shortages = ("can't start new thread", "failed to map segment", "cannot allocate memory", "out of memory")
     ended = type(error).__name__ in ("BrokenProcessPool", "TerminatedWorkerError")  # killed by the system
     return ended or any(words in str(error).lower() for words in shortages)
@@ -109,15 +109,17 @@ def _numbers(text: str) -> list[int]:
 
 
 def quiet_warnings() -> None:
-    """Show each warning once, as one line on standard error, without the location in the code; matplotlib says nothing
-    of where it keeps its fonts."""
+    """Show each warning once, as one line on standard error, without its location in the code.
+
+    Messages of matplotlib about its font cache are not shown.
+    """
     import logging
     import warnings
 
     shown: set[str] = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
-        if (text := str(message)) not in shown:  # several steps of a command notice the same about its table
+        if (text := str(message)) not in shown:  # several steps of a command may warn about the same table
             shown.add(text)
             click.echo(f"note: {text}", err=True)
 

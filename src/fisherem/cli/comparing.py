@@ -38,7 +38,7 @@ class _Rows:
         click.echo("  ".join([name.ljust(self.width), *texts, rest]).rstrip())
 
     def __call__(self, name: str, row: dict[str, Any] | None) -> None:
-        """A method begins, or has ended with this row."""
+        """Called when a method starts (`row` is None), and with its row when it has finished."""
         if row is None:
             self._show(f"{name} runs ({self.done + 1} of {len(self.names)})")
             return
@@ -49,7 +49,7 @@ class _Rows:
         self._line(name, cells, " ".join(row["reason"].split()))
 
     def _show(self, text: str | None) -> None:
-        """What runs: in place in a terminal, a line of its own elsewhere."""
+        """Show which method is running: updated in place in a terminal, on a separate line elsewhere."""
         if self._status is not None:
             self._status.stop()
             self._status = None
@@ -82,7 +82,7 @@ class _Rows:
 def compare(source, clusters, methods, time_limit, scale, memory, output):
     """Fit several methods to a table and compare them.
 
-    Each method gets a line as soon as it has finished.
+    The line of a method is printed as soon as it has finished.
     """
     import pandas as pd
 
@@ -97,7 +97,7 @@ def compare(source, clusters, methods, time_limit, scale, memory, output):
     if output is not None:
         check_file(output)
     if source.covariate:
-        raise InputError("--covariate is for fit, search and explain: the other methods know no covariates")
+        raise InputError("--covariate is for fit, search and explain: the other methods do not support covariates")
     names = method_names(methods)
     table = open_data(source, memory, weighted=False, mixed=False)
     if not isinstance(table.X, pd.DataFrame):
@@ -107,7 +107,7 @@ def compare(source, clusters, methods, time_limit, scale, memory, output):
     for note in table.notes:
         if "--missing" in note:
             click.echo(f"note: {note}; methods that do not support missing values use the model's imputation", err=True)
-    # every method gets the same columns, scaled as our own estimators would
+    # every method gets the same columns, scaled as our own estimators would scale them
     X, _ = scaled(table, not share_a_unit(table.X.std().to_numpy()) if scale is None else scale)
     rows = _Rows(names, table.labels is not None)
     try:

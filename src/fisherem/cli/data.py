@@ -17,7 +17,7 @@ __all__ = ["estimator_scale", "less_covariates", "open_data", "open_for", "scale
 def open_data(source: TableOptions, memory, *, quiet: bool = False, weighted: bool = True, mixed: bool = True):
     """The table in a file, with a name for every column; hints about possible mistakes are printed unless `quiet`.
 
-    A command that is not `weighted` takes no weights, one that is not `mixed` no categories.
+    Weights are an error unless `weighted`, and categories unless `mixed`.
     """
     from ..tables.opening import open_table
 
@@ -37,7 +37,7 @@ def _check_weighted(source: TableOptions, weighted: bool) -> None:
 
 
 def _treated(table, how: str):
-    """The table with its missing cells treated, and a note on them (rows read in blocks have none)."""
+    """The table with its missing cells handled, and a note about them; only tables in memory can have missing cells."""
     import pandas as pd
 
     from ..tables.gaps import treated
@@ -56,13 +56,13 @@ def scaled(table, scale: bool | None, transformation: str = "none") -> tuple[Any
     from ..tables.sparse_table import SparseTable
 
     if scale is None or (scale and table.covariates is not None):  # left to the estimator
-        return table.X, None  # columns are scaled by what their covariates leave of them
+        return table.X, None  # which scales the columns after removing the effects of the covariates
     if not scale:
         table.notes.append("columns were used unchanged (--scale standardises them)")
         return table.X, None
-    if isinstance(table.X, SparseTable):  # a scaler would make the rows dense: the estimator divides the columns
+    if isinstance(table.X, SparseTable):  # a scaler would make the rows dense, so the estimator scales the columns
         return table.X, None
-    if transformation == "log-counts":  # logarithms come first
+    if transformation == "log-counts":  # the estimator takes logarithms before scaling
         table.notes.append("logarithms of the counts were standardised (--no-scale disables this)")
         return table.X, None
     if is_mixed(table.X):
@@ -114,13 +114,13 @@ def _check_scales(scaler, varies) -> None:
     if wrong.any():
         name = scaler.feature_names_in_[int(np.argmax(wrong))]
         raise ValueError(
-            f"column {name!r} cannot be standardised: its values are so large or so small that their squares are not "
-            "doubles; change its unit, or use --no-scale"
+            f"column {name!r} cannot be standardised: its values are so large or so small that their squares "
+            "overflow or underflow; change its unit, or use --no-scale"
         )
 
 
 def less_covariates(fitted, table, X) -> tuple[Any, Any, Any]:
-    """(estimator or search, the estimator, rows) less what the covariates of the table explain; as they are without."""
+    """(estimator or search, the estimator, rows) with the effects of the table's covariates removed, if it has any."""
     if table.covariates is not None:
         fitted, X = fitted.adjusted(X, table.covariates)
     return fitted, getattr(fitted, "best_estimator_", fitted), X
@@ -130,7 +130,7 @@ def open_for(model, source: TableOptions, memory, *, from_selected: bool = False
     """(table, rows, estimator) for a model from a file: the columns that it needs, in its order, as it scales them.
 
     The estimator is the last step of a pipeline, and the rows are what the steps before it make of the table. With
-    `from_selected` the selected columns are enough, where the groups depend on them alone.
+    `from_selected`, only the selected columns are used if the groups depend on no others.
     """
     from .._utils.wording import listed
     from ..estimators.adjusting import covariate_names_of
@@ -143,16 +143,17 @@ def open_for(model, source: TableOptions, memory, *, from_selected: bool = False
     last = last_step(model)[1]
     if not hasattr(last, "predict_proba"):
         raise ValueError(
-            f"the model file holds a fitted {type(last).__name__}, which gives no posteriors: give a FisherEM, "
+            f"the model file holds a fitted {type(last).__name__}, which has no posteriors: use a FisherEM, "
             "a SparseFisherEM or a mixture"
         )
     names, beside = getattr(model, "feature_names_in_", None), covariate_names_of(last)
     if source.covariate and set(source.covariate) != set(beside):
         known = f"with {listed(beside)}" if beside else "without covariates"
-        raise ValueError(f"--covariate: the model was fitted {known}; leave the option out, the model knows its own")
+        said = "omit the option, as the model file defines the covariates"
+        raise ValueError(f"--covariate: the model was fitted {known}; {said}")
     encoding = getattr(last, "encoding_", None)
     reading = source.reading | {"covariates": beside}
-    if encoding is not None:  # what was a category of the fit is one here
+    if encoding is not None:  # columns that were categories in the fit are categories here
         levels = zip(encoding.names, encoding.levels, strict=True)
         reading |= {"categories": tuple({name for name, known in levels if known is not None}), "mixed": True}
     table = open_table(source.data, only=names, memory=memory, **reading).named()
@@ -171,6 +172,6 @@ def open_for(model, source: TableOptions, memory, *, from_selected: bool = False
     if only_selected and encoding is not None:
         estimator = on_selected(estimator)
     if table.covariates is not None:
-        table.notes.append(f"values are those less what {listed(beside)} explains")
+        table.notes.append(f"the effects of {listed(beside)} were removed from the values")
     estimator, _, rows = less_covariates(estimator, table, rows)
     return table, rows, estimator

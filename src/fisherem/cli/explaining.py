@@ -15,7 +15,7 @@ from .options import memory_option, result_options, table_options
 
 __all__ = ["explain"]
 
-# Redundant variables that the terminal lists.
+# Maximum number of names in a line of the terminal.
 _MOST = 12
 
 
@@ -27,8 +27,8 @@ _MOST = 12
 def explain(source, memory, output, force, as_json, quiet):
     """Find the variables that separate given groups.
 
-    The groups are those of the column --label-column, whatever made them. Rows with -1 or an empty cell there are left
-    out.
+    The groups are given by the column --label-column and may come from any source. Rows with -1 or an empty cell in it
+    are left out.
     """
     from .._utils.atomic import output_folder
     from .._utils.spreadsheets import write_csv
@@ -39,7 +39,7 @@ def explain(source, memory, output, force, as_json, quiet):
 
     quiet_warnings()
     if source.label_column is None:
-        raise InputError("explain needs --label-column: the column that says which group a row is in")
+        raise InputError("explain needs --label-column: the column with the group of each row")
     files = ("labels.csv", "variables.csv", "roles.csv", "markers.csv", "model.skops", "report.html")
     check_results(output, files, force=force, ask=not (quiet or as_json))
     table = open_data(source, memory, quiet=quiet)

@@ -52,9 +52,9 @@ def _estimator(method: str, **parameters):
 @click.option("-k", "--clusters", type=GROUPS, default="auto", show_default=True,
               help="Number of groups; auto chooses it first, like search.")  # fmt: skip
 @click.option("--sparsity", type=SHARE, default="auto", show_default=True,
-              help="auto selects the variables; a share of the l1 norm uses --method, 1 is dense.")  # fmt: skip
+              help="auto selects the variables; a share of the l1 norm (1: dense) is used with --method.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)), default="auto", show_default=True,
-              help="Model; auto chooses among those with a common noise.")  # fmt: skip
+              help="Model; auto chooses among those with a noise variance common to all groups.")  # fmt: skip
 @noise_option
 @transformation_option
 @stability_option
@@ -91,13 +91,13 @@ def fit(source, clusters, sparsity, model, noise_factors, transformation, n_refi
 
 
 def _check_names(names: list[str] | None, clusters) -> None:
-    """Fail before the work if the names of groups do not fit their number."""
+    """Fail early if the number of names is not the number of groups."""
     if names is None:
         return
     from .._utils.wording import group_names_of
 
     if clusters == "auto":
-        raise InputError("--group-names needs -k: the names are those of a given number of groups, in their order")
+        raise InputError("--group-names needs -k: the number of groups must be fixed before they are named")
     group_names_of(names, clusters)
 
 

@@ -1,8 +1,8 @@
-"""Where a command writes to: checked before the work, with a record of what has made the files.
+"""Output folders: checked before any work is done, with a record of the command that wrote the files.
 
-`run.json` names the command, the table and the options. The same command may write its results again, so that it goes
-on after an interruption. Another one asks first, or needs --force: this avoids overwriting results by
-mistake.
+`run.json` contains the command, the table and the options. The same command may overwrite its own results, so that it
+can resume after an interruption. A different command asks for confirmation or needs --force, so that results are not
+overwritten by mistake.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .common import InputError
 __all__ = ["RECORD", "check_file", "check_folder", "check_inputs", "check_results", "record_run"]
 
 RECORD = "run.json"
-# Parameters of the commands that are images, which may consist of several files of the same name.
+# Parameters that are images, which may consist of several files that differ in their suffix.
 _IMAGES = ("image", "mask", "truth")
-# Parameters that are places to write to.
+# Parameters that are output paths.
 _WRITTEN = ("output", "checkpoint", "contributions", "markers")
 # Options that do not affect the results.
 _INCIDENTAL = ("output", "force", "as_json", "quiet", "jobs", "memory")
 
 
 def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
-    """Fail before the work if the folder, or one of the files in it that are to be written, cannot be written to."""
+    """Fail early if the folder, or one of the files to be written in it, is not writable."""
     from .._utils.atomic import check_targets, output_folder
 
     with output_folder(folder):
@@ -52,7 +52,7 @@ def _inputs() -> list[Path]:
 
 
 def check_inputs(outputs: Iterable[Path]) -> None:
-    """Fail before the work if one of the files to be written is an input of the command, also by way of a link."""
+    """Fail early if one of the files to be written is an input of the command, even through a link."""
     inputs = _inputs()
     for output in outputs:
         for path in inputs:
@@ -64,16 +64,16 @@ def check_inputs(outputs: Iterable[Path]) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Fail before the work if a file cannot be written: its folder is made, and what stands there must be a file.
+    """Fail early if a file cannot be written or is an input of the command.
 
-    An input of the command is refused.
+    Its folder is created if necessary.
     """
     check_inputs([path])
     check_folder(path.parent, [path.name])
 
 
 def _this_run() -> dict:
-    """The command that runs, with its table and options, as plain values."""
+    """The current command with its table and options, as plain values."""
     context = click.get_current_context()
     given = {name: value for name, value in context.params.items() if name not in _INCIDENTAL}
     data = given.pop("data", None)
@@ -82,7 +82,7 @@ def _this_run() -> dict:
 
 
 def _run_in(folder: Path) -> dict:
-    """What made the files of a folder; empty where nothing says so."""
+    """The record of the command that wrote the files of a folder; empty if there is none."""
     try:
         found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -91,9 +91,9 @@ def _run_in(folder: Path) -> dict:
 
 
 def check_results(folder: Path, names: Iterable[str], *, force: bool, ask: bool) -> None:
-    """Fail before the work if files of these names cannot be written, are inputs, or are those of another run.
+    """Fail early if files of these names cannot be written, are inputs, or belong to another run.
 
-    Results of another run are replaced with `force`, or after a yes in a terminal if `ask`.
+    Results of another run are replaced with `force`, or after confirmation in a terminal if `ask`.
     """
     names = [*names, RECORD]
     check_inputs(folder / name for name in names)
@@ -112,7 +112,7 @@ def check_results(folder: Path, names: Iterable[str], *, force: bool, ask: bool)
 
 
 def record_run(folder: Path) -> None:
-    """Write what has made the files of the folder."""
+    """Record the command that wrote the files of the folder."""
     from .._utils.atomic import atomic_file
 
     with atomic_file(folder / RECORD) as file:

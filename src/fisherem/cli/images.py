@@ -17,9 +17,9 @@ from .results import verdict_record
 __all__ = ["segment"]
 
 
-# What the three flags stand for, and none of them.
+# The value of `normalise` for each of the three flags, and without a flag.
 _NORMALISE = {None: "auto", "yes": True, "soft": "soft", "no": False}
-# The file in the folder of the results from which a run that was ended goes on.
+# The file in the output folder from which an interrupted run resumes.
 CHECKPOINT = ".checkpoint.npz"
 
 
@@ -61,7 +61,7 @@ def _shape(text: str) -> tuple[int, int]:
 @click.option("-k", "--clusters", type=Parsed("NUMBERS", _clusters, CLUSTER_RANGE),
               help="Number of groups; auto, or a range such as 2:8, chooses it on a sample of pixels.")  # fmt: skip
 @click.option("--criterion", type=Registered("model.criteria:CRITERIA", words=("auto", "verdict")), default="auto",
-              show_default=True, help="What chooses the number of groups, as for search; auto is verdict.")  # fmt: skip
+              show_default=True, help="Rule for the number of groups, as for search; auto is verdict.")  # fmt: skip
 @click.option("--sparsity", type=SHARE, default="auto", show_default=True,
               help="auto selects the bands; a share uses --method, 1 keeps all.")  # fmt: skip
 @click.option("--model", type=Model("model.dlm:MODELS", words=("auto",)),
@@ -77,9 +77,9 @@ def _shape(text: str) -> tuple[int, int]:
     help="Strength of the spatial prior, or auto.",
 )
 @click.option("--normalise", flag_value="yes", default=None,
-              help="Divide each pixel by its norm; by default what separates the groups best.")  # fmt: skip
+              help="Divide each pixel by its norm. By default, chosen to separate the groups best.")  # fmt: skip
 @click.option("--soft-normalise", "normalise", flag_value="soft",
-              help="Divide by the root of the squares of norm and median norm: dark pixels stay dark.")  # fmt: skip
+              help="Divide each pixel by sqrt(norm^2 + median norm^2), so that dark pixels stay dark.")  # fmt: skip
 @click.option("--no-normalise", "normalise", flag_value="no", help="Use the pixels as they are.")
 @click.option("--standardise", is_flag=True, help="Standardise the bands.")
 @click.option("--missing", type=Registered("tables.gaps:TREATMENTS", words=("auto",)), default="auto",
@@ -87,15 +87,15 @@ def _shape(text: str) -> tuple[int, int]:
               help="Treatment of missing values: model fits the observed values, drop-rows leaves out the pixels, "
               "drop-columns the bands; auto is model if more than 5% of the pixels are affected.")  # fmt: skip
 @click.option("--keep", type=Parsed("WHAT", _keep, "fill, bands, columns (separated by commas) or all"), default="",
-              help="Use what looks faulty but is not declared so: fill (pixels with one value in every band), bands "
-              "(noise), columns (striped, dead), or all. By default it is left out and listed.")  # fmt: skip
+              help="Keep data that look faulty but are not marked as such: fill (pixels with one value in every "
+              "band), bands (noise), columns (striped, dead), or all. Left out and listed by default.")  # fmt: skip
 @click.option("--min-size", type=Parsed("SIZE", _size, "a number of pixels or a share below 100%"), default="0",
-              show_default=True, help="Fewest pixels of a group, such as 50 or 1%. Smaller groups are dissolved: "
+              show_default=True, help="Minimum size of a group, such as 50 or 1%. Smaller groups are dissolved: "
               "their pixels are assigned to the most probable other group, and the model is refitted.")  # fmt: skip
 @click.option("--separate-bands", is_flag=True,
-              help="Replace adjacent selected bands by as many separate ones if that does not decrease C.")  # fmt: skip
+              help="Replace adjacent selected bands by separate ones if C(K, S) does not decrease.")  # fmt: skip
 @click.option("--truth", type=click.Path(path_type=Path),
-              help="Image of known classes (.png, .tif, .mat, .npy, .hdr) to compare the map with; 0 and no-data are "
+              help="Image of known classes (.png, .tif, .mat, .npy, .hdr) to compare the map with; 0 and no-data mark "
               "pixels without a class.")  # fmt: skip
 @click.option(
     "--truth-variable",
@@ -111,12 +111,12 @@ def _shape(text: str) -> tuple[int, int]:
               help="Spectral library (.csv with a column of wavelengths and a column per spectrum, or ENVI .sli): the "
               "nearest spectra of each group.")  # fmt: skip
 @click.option("--names", type=Parsed("A,B,...", names_list, "names separated by commas"),
-              help="Names of the groups, for maps, tables, the page and the model.")  # fmt: skip
+              help="Names of the groups, for the maps, the tables, the report page and the model.")  # fmt: skip
 @click.option("--apply", "model_file", metavar="MODEL", type=click.Path(path_type=Path),
               help="Assign the pixels to the groups of a model.skops from another scene.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(0), metavar="NUMBER",
-              help="With --apply: how far the nearest band may be from the model's, in the units of its wavelengths. "
-              "[default: a quarter of the distance to its next band]")  # fmt: skip
+              help="With --apply: how far the nearest band may be from a band of the model, in the units of "
+              "its wavelengths. [default: a quarter of the distance to its next band]")  # fmt: skip
 @click.option("--resample", is_flag=True, help="With --apply: interpolate between the bands around a wavelength.")
 @click.option("--variable", help="Name of the cube in a file of several arrays (.mat, .nc, .h5, .zarr).")
 @click.option("--shape", type=Parsed("ROWSxCOLS", _shape, "like 95x95"), help="Rows and columns of a table of pixels.")
@@ -151,7 +151,7 @@ def segment(
     parse_memory(options["memory"])
     options |= {"normalise": _NORMALISE[normalise], "random_state": seed}
     cube = read(image, variable=variable, shape=shape)
-    if options["library"] is not None:  # read first, as the classes
+    if options["library"] is not None:  # read first, like the classes
         options["library"] = as_library(options["library"], cube)
     if truth is not None:  # read first, so that an image of the wrong size fails before the fit
         options["truth"] = read_truth(truth, cube.shape[:2], variable=truth_variable)
@@ -166,7 +166,7 @@ def segment(
         found = found if names is None else found.named(names)
         found.save(new)
         files = sorted(path.name for path in new.iterdir())
-        check_inputs(output / name for name in files)  # an added writer may have other names
+        check_inputs(output / name for name in files)  # a registered writer may add other files
     result = _result(found) | {"folder": str(output), "files": files}
     if as_json:
         click.echo(json.dumps(result))
@@ -174,7 +174,7 @@ def segment(
         _say(result, output)
 
 
-# Options that say how a model is fitted, which --apply does not do, and those that only --apply has.
+# Options of a fit, which cannot be combined with --apply, and options that need --apply.
 _OF_A_FIT = (
     "clusters", "criterion", "sparsity", "model", "method", "bands", "spatial", "normalise", "standardise", "missing",
     "min_size", "separate_bands", "stability", "seed",
@@ -183,7 +183,7 @@ _OF_A_MODEL = ("tolerance", "resample")
 
 
 def _check_task(clusters, model_file: Path | None) -> None:
-    """Fail before the work if it is not clear whether to fit or to apply a model."""
+    """Fail early if it is not clear whether to fit or to apply a model."""
     context = click.get_current_context()
     if clusters is None and model_file is None:
         raise click.UsageError(
@@ -198,7 +198,7 @@ def _check_task(clusters, model_file: Path | None) -> None:
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
-        why = "is used with --apply only" if model_file is None else "cannot be given with --apply, which fits nothing"
+        why = "can only be used with --apply" if model_file is None else "cannot be used with --apply: it fits no model"
         raise click.UsageError(f"{', '.join(given)} {why}")
 
 
@@ -209,12 +209,12 @@ def _scene_model(path: Path):
     scene = load(path)
     if not isinstance(scene, SceneModel):
         held = type(scene).__name__
-        raise ValueError(f"{path}: holds a {held} of a table; --apply needs a model.skops that segment has written")
+        raise ValueError(f"{path}: holds a {held} of a table; --apply needs a model.skops written by segment")
     return scene
 
 
 def _check_number_of_names(names: list[str] | None, clusters) -> None:
-    """Fail before the work if the number of groups is known and the names are not as many."""
+    """Fail early if the number of groups is known and the number of names differs."""
     from ..images.scene_model import check_names
 
     if names is not None and isinstance(clusters, int):
@@ -250,7 +250,7 @@ def _result(found) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# The decisions that are printed in a line of their own; the verdict and the normalisation have sentences.
+# The decisions that are printed on separate lines; the verdict and the normalisation are printed as sentences.
 _SAID = ("ridge", "spatial prior")
 
 

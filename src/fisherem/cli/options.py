@@ -16,9 +16,9 @@ __all__ = [
     "transformation_option",
 ]  # fmt: skip
 
-# The seeds that NumPy takes.
+# The seeds that NumPy accepts.
 SEED = click.IntRange(0, 2**32 - 1)
-# The word that selects no sparse step.
+# The value of --method that disables the sparse step.
 DENSE = "dense"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -67,13 +67,13 @@ def _all_of(options):
 
 
 def output_option(what: str, default: str = "out"):
-    """The option --output, a folder or file that is `what`."""
+    """The option --output for a folder or a file, with the help text `what`."""
     folder = click.Path(path_type=Path)
     return click.option("-o", "--output", type=folder, default=Path(default), show_default=True, help=what)
 
 
 def result_options(what: str):
-    """The options of a command that fills a folder, which is `what`."""
+    """The options of a command that writes a folder; `what` is the help text of --output."""
     force = click.option("--force", is_flag=True, help="Replace the results of another run in the folder.")
     return _all_of((output_option(what), force, json_option, quiet_option))
 
@@ -123,8 +123,8 @@ def table_options(command):
 _table_options = _all_of((
     click.argument("data", type=click.Path(path_type=Path)),
     click.option("--id-column", metavar="NAME",
-                 help="Column of the file with the names of its rows; by default one that is called an identifier, or "
-                 "the first one, if it holds unique text."),
+                 help="Column of the file with the names of its rows; by default a column named like an identifier, or "
+                 "the first one, if it contains unique text."),
     click.option("--label-column", metavar="NAME",
                  help="Column of known classes, for scoring only (not fitted); for explain, the groups."),
     click.option("--drop", metavar="NAME", multiple=True, help="Column of the file to leave out (may be repeated)."),
@@ -137,8 +137,8 @@ _table_options = _all_of((
                  help="Treatment of empty cells: fit the model to the observed cells, raise an error, or leave out the "
                  "rows or columns with empty cells."),
     click.option("--duplicates", type=Registered("tables.duplicates:DUPLICATES"), default="error", show_default=True,
-                 help="Variables of the same name, such as the probes of a gene: keep the first, their mean or their "
-                 "maximum, or raise an error."),
+                 help="Treatment of variables with the same name, such as the probes of a gene: keep the first, their "
+                 "mean or their maximum, or raise an error."),
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number; the first by default."),
     click.option("--samples", metavar="FILE", type=click.Path(path_type=Path),
                  help="Sample sheet: a table with a row per sample, joined by the ids. Its columns go into labels.csv "
@@ -149,8 +149,8 @@ _table_options = _all_of((
     click.option("--weight-column", metavar="NAME",
                  help="Column with the weights of the rows (fit, search and explain)."),
     click.option("--annotate", metavar="NAME", multiple=True,
-                 help="Column that describes the rows: not fitted, but shown above the heat map and kept with the "
-                 "groups (may be repeated)."),
+                 help="Column that describes the rows: not used in the fit, but shown above the heat map and kept with "
+                 "the groups (may be repeated)."),
     click.option("--covariate", metavar="NAME", multiple=True,
                  help="Column of the file or of --samples, such as a batch, whose effect is estimated together with "
                  "the groups and removed (may be repeated; fit, search and explain)."),

@@ -1,4 +1,4 @@
-"""What comes out of a command: files in a folder, a summary in the terminal or as JSON."""
+"""The output of a command: files in a folder, a summary in the terminal or as JSON."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .folders import record_run
 
 __all__ = ["finish", "print_summary", "scores_of", "sizes_in_words", "verdict_record"]
 
-# Variables that the terminal lists: two or three lines of names.
+# Maximum number of variables listed in the terminal: two or three lines of names.
 _MOST_VARIABLES = 12
-# Rows that it lists: those whose groups come back least often.
+# Maximum number of rows listed: those that are assigned to their group least often.
 _MOST_SHAKY = 8
 
 
@@ -24,7 +24,7 @@ def finish(
 ) -> None:
     """Write all files of a fit and print its summary. `fitted` is the estimator or the search, `model` the best fit.
 
-    With covariates, X are the rows less their effects and `saved` is the model that goes into the model file.
+    With covariates, X are the rows without their effects and `saved` is the model to write to the model file.
     """
     from ..estimators.outlying import outside
     from ..reports.content.stability import stability_record
@@ -49,7 +49,7 @@ def finish(
 
 
 def verdict_record(search) -> dict[str, dict]:
-    """{"verdict": ...} of a search as plain values; nothing where a criterion has chosen."""
+    """{"verdict": ...} of a search as plain values; empty if a criterion made the choice."""
     verdict = getattr(search, "verdict_", None)
     if verdict is None:
         return {}
@@ -60,7 +60,7 @@ def verdict_record(search) -> dict[str, dict]:
 
 
 def _certainty(model, X) -> dict:
-    """Whether the posteriors of the rows say how sure their groups are: "saturated" if not, and why."""
+    """Whether the posteriors tell how certain the groups of the rows are ("saturated" if not), and why."""
     import numpy as np
 
     from ..reports.words.certainty import certainty
@@ -71,7 +71,7 @@ def _certainty(model, X) -> dict:
 
 
 def scores_of(labels, model) -> dict[str, float] | None:
-    """Accuracy and adjusted Rand index against known classes (n), if there are any; rows without one do not count."""
+    """Accuracy and adjusted Rand index against known classes (n), without rows of unknown class; None if all are."""
     if labels is None:
         return None
     import numpy as np
@@ -120,7 +120,7 @@ def _roles(counts: dict[str, int]) -> str:
 
 
 def _how_sure(result: dict) -> list[tuple[str, str]]:
-    """How reproducible groups and variables are on other rows, or that posteriors do not tell."""
+    """How reproducible groups and variables are on other rows, or a note that posteriors do not tell."""
     from .._utils.wording import count
 
     found = result["stability"]
@@ -144,7 +144,7 @@ def _how_sure(result: dict) -> list[tuple[str, str]]:
 
 
 def sizes_in_words(sizes: list[int], names: list[str]) -> str:
-    """ "3 of sizes 59, 71, 48", or with the names of the groups where these are not their numbers."""
+    """ "3 of sizes 59, 71, 48", or with the names of the groups if they were given."""
     from .._utils.wording import group_names_of
 
     if names == group_names_of(None, len(names)):

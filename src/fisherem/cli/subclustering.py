@@ -24,7 +24,7 @@ _ALL_ROWS = "subgroups.csv"
 @table_options
 @click.option("--group", required=True, metavar="GROUP", help="The group to split: its number from 1, or its name.")
 @click.option("-k", "--clusters", type=GROUPS, default="auto", show_default=True,
-              help="Number of groups inside it; auto chooses it, and may find that there is only one.")  # fmt: skip
+              help="Number of subgroups; auto chooses it, and may find only one.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the starts.")
 @click.option("--jobs", type=int, default=None, help="Cores to use (all by default).")
 @memory_option
@@ -33,7 +33,7 @@ _ALL_ROWS = "subgroups.csv"
 def subcluster(model_file, source, group, clusters, seed, jobs, memory, output, force, as_json, quiet):
     """Split one group of a fitted model.
 
-    MODEL must have been fitted to DATA. The variables are chosen anew among the rows of the group. subgroups.csv has
+    MODEL must have been fitted to DATA. The variables are selected again on the rows of the group. subgroups.csv has
     the label of every row, such as 2.1 and 2.2; the other files and the page describe the rows of the group.
     """
     import pandas as pd

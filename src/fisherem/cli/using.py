@@ -16,7 +16,7 @@ from .results import sizes_in_words
 
 __all__ = ["predict", "report", "significance"]
 
-# Variables that the terminal lists.
+# Maximum number of variables listed in the terminal.
 _MOST = 12
 
 
@@ -32,10 +32,10 @@ def _of_a_model(default: str, what: str):
 
 @click.command(cls=TableCommand)
 @_of_a_model("labels.csv", "File for the groups of the rows (CSV).")
-@click.option("--noise-label", is_flag=True, help="Put rows that lie outside all groups into cluster -1.")
+@click.option("--noise-label", is_flag=True, help="Assign rows that lie outside all groups to cluster -1.")
 @click.option("--contributions", type=click.Path(path_type=Path), metavar="FILE",
               help="Also write why each row is in its cluster (CSV): what every variable adds to the log-odds against "
-              "the next cluster, and the smallest change that would move the row.")  # fmt: skip
+              "the next most probable cluster, and the smallest change that would move the row.")  # fmt: skip
 @group_names_option
 @json_option
 @quiet_option
@@ -111,11 +111,11 @@ def _why(estimator, X):
               help="Output of `fisherem significance` for these rows (CSV): p- and q-values for the "
               "page.")  # fmt: skip
 @click.option("--markers", type=click.Path(path_type=Path), metavar="FILE",
-              help="Also write what marks each group (CSV).")  # fmt: skip
+              help="Also write the markers of each group (CSV).")  # fmt: skip
 @click.option("--palette", metavar="COLOURS", help="Colours of the groups, separated by commas, or the name of a "
               "matplotlib colormap.")  # fmt: skip
-@click.option("--subgroups", metavar="GROUPS", help="Also split these groups by variables of their own: their numbers "
-              "or names, separated by commas, or all.")  # fmt: skip
+@click.option("--subgroups", metavar="GROUPS", help="Also split these groups, each by its own variables: numbers or "
+              "names, separated by commas, or all.")  # fmt: skip
 @friendly
 def report(model_file, source, memory, output, group_names, p_values, markers, palette, subgroups):
     """Write the report page of a fitted model and a table."""
@@ -132,7 +132,7 @@ def report(model_file, source, memory, output, group_names, p_values, markers, p
             raise InputError(f"--markers and -o both name {output}: give two files")
     colours = [one.strip() for one in palette.split(",")] if palette and "," in palette else palette
     if colours is not None:
-        colours_of(colours, 1)  # an error before the work
+        colours_of(colours, 1)  # fail early if they are invalid
     found = None if p_values is None else _p_values(p_values)
     model = load(model_file)
     table, X, estimator = open_for(model, source, memory)
@@ -151,7 +151,7 @@ def report(model_file, source, memory, output, group_names, p_values, markers, p
 
 
 def _split(estimator, X, groups: str):
-    """What is inside the groups that `groups` names."""
+    """The splits of the groups named in `groups`."""
     if groups == "all":
         return groups
     if not hasattr(estimator, "subcluster"):
@@ -177,7 +177,7 @@ def _p_values(path: Path):
 
 
 def _name(estimator, names) -> None:
-    """Call the groups of a model by the names of --group-names, if there are any."""
+    """Name the groups of a model as given by --group-names, if it is used."""
     if names is None:
         return
     if not hasattr(estimator, "name_groups"):
@@ -190,8 +190,8 @@ def _name(estimator, names) -> None:
 
 @click.command(cls=TableCommand)
 @_of_a_model("significance.csv", "File for the p-values (CSV).")
-@click.option("--draws", type=click.IntRange(1), default=99, show_default=True, help="Number of tables of one group.")
-@click.option("--pairs", is_flag=True, help="Compare every two groups instead of all groups at once.")
+@click.option("--draws", type=click.IntRange(1), default=99, show_default=True, help="Number of simulated tables.")
+@click.option("--pairs", is_flag=True, help="Compare each pair of groups instead of all groups at once.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the tables and of their fits.")
 @click.option("--jobs", type=int, default=None, help="Cores to use (all by default).")
 @click.option("--checkpoint", type=click.Path(path_type=Path),
@@ -202,8 +202,8 @@ def _name(estimator, names) -> None:
 def significance(model_file, source, memory, output, draws, pairs, seed, jobs, checkpoint, as_json, quiet):
     """Test which variables differ between the groups.
 
-    MODEL must have been fitted to DATA. The fit is repeated on simulated tables of one group, so that the p-values
-    hold although the groups were found in the same rows.
+    MODEL must have been fitted to DATA. The fit is repeated on simulated tables with one group, so that the
+    p-values are valid although the groups were found in the same rows.
     """
     from .._utils.atomic import atomic_file
     from .._utils.spreadsheets import write_csv
@@ -232,19 +232,19 @@ def significance(model_file, source, memory, output, draws, pairs, seed, jobs, c
 
 
 def _resumable(run, *arguments, checkpoint, **keywords):
-    """The result of `run`; Ctrl-C says how to go on."""
+    """The result of `run`; after Ctrl-C, an error that says how to resume."""
     try:
         return run(*arguments, checkpoint=checkpoint, **keywords)
     except KeyboardInterrupt:
         if checkpoint is None:
             raise StoppedError("interrupted: nothing was kept (--checkpoint FILE keeps finished draws)") from None
         raise StoppedError(
-            f"interrupted: finished draws are in {checkpoint}, and the same command goes on from there"
+            f"interrupted: finished draws are in {checkpoint}, and the same command resumes from there"
         ) from None
 
 
 def _check_checkpoint(checkpoint: Path, output: Path) -> None:
-    """Fail before the work if the checkpoint cannot be written, or is an input or the output."""
+    """Fail early if the checkpoint cannot be written, or is an input or the output."""
     check_file(checkpoint)
     if checkpoint.resolve() == output.resolve():
         raise InputError(f"{checkpoint} is both --checkpoint and -o: give two files")
@@ -258,7 +258,7 @@ def _show_significance(found, estimator, draws: int, output: Path) -> None:
     said = f"q < 0.05 for {len(small)} of {tested}"
     if "group" not in found:
         said += f": {_q_values(small)}" if len(small) else ""
-    else:  # groups count from 1 there
+    else:  # groups are numbered from 1 in this frame
         known = getattr(estimator, "group_names_", None)
         called = group_names_of(known, int(found["other"].max()) if known is None else len(known))
         for (one, other), part in small.groupby(["group", "other"]):

@@ -4,7 +4,7 @@
     simulate, simulate_roles      the paper's simulation; variable roles  -> X (n x p), y (n) [, roles (p)]
     simulate_dlm(model)           a draw from one of the models           -> DLMSample with its parameters
     simulate_chang                two groups that principal components hide -> X (n x 15), y (n)
-    simulate_rotated, simulate_snr  three groups in a turned plane        -> RotatedSample with its axes
+    simulate_rotated, simulate_snr  three groups in a rotated plane       -> RotatedSample with its axes
     mars_like()                   a simulated scene of Mars                 -> Scene: a cube, its classes, its features
 
 iris and wine are part of scikit-learn; the paper's other tables are read from the folder FISHEREM_DATA. The classes y

@@ -118,7 +118,7 @@ def mars_like(
 def _reflectance(rng, truth, depths, shapes, continuum, wavelengths, noise) -> np.ndarray:
     """The cube (float32, rows x columns x bands): minerals, light and gas, then the sensor's noise."""
     size = truth.shape
-    # broad hills: in small scenes no broader than half of a side, where the filter would leave nothing but rounding
+    # broad hills, but at most half a side wide: in small scenes a wider filter would leave only rounding errors
     broad = tuple(min(24.0, side / 2) for side in size)
     elevation = _field(rng, size, broad) + 0.3 * _field(rng, size, (3, 3))
     light = np.exp(0.10 * elevation + 0.12 * np.gradient(elevation, axis=1) / 0.1)

@@ -1,5 +1,5 @@
-"""Data with known truth: the simulation of section 4.1, draws from each of the twelve models, and those of the
-Bayesian Fisher-EM's paper."""
+"""Data with known truth: the simulation of section 4.1, draws from each of the twelve models, and the simulations of
+the Bayesian Fisher-EM paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGNAL = 1.95
 
 
 def _check(least: int = 1, p: int | None = None, least_p: int = 1, **numbers) -> None:
-    """Raise an error for numbers of rows (at least `least`) and columns p, and for other numbers, that are none."""
+    """Raise an error if the number of rows n or of columns p, or any other number, is invalid."""
     check_number("n", numbers.pop("n"), integer=True, least=least)
     if p is not None:
         check_number("p", p, integer=True, least=least_p)
@@ -126,7 +126,7 @@ def simulate_chang(n=300, *, random_state=None):
 
 @dataclass(frozen=True)
 class RotatedSample:
-    """Rows X (n x p), groups y (n), and the two axes (p x 2) that the groups lie in."""
+    """Rows X (n x p), groups y (n), and the two axes (p x 2) of the plane that contains the groups."""
 
     X: np.ndarray
     y: np.ndarray
@@ -134,9 +134,9 @@ class RotatedSample:
 
 
 def simulate_rotated(n=300, *, p=50, noise=1.0, random_state=None) -> RotatedSample:
-    """Three long parallel groups in a plane, turned at random in p variables with spherical noise beside it.
+    """Three elongated parallel groups in a randomly rotated plane, with spherical noise in the other directions.
 
-    Section 4.2 of the Bayesian Fisher-EM's paper: shares 0.4, 0.3 and 0.3, latent means (0, 0), (2.5, 0) and (5, 0), a
+    Section 4.2 of the Bayesian Fisher-EM paper: shares 0.4, 0.3 and 0.3, latent means (0, 0), (2.5, 0) and (5, 0), a
     common covariance (1.5, 0.75; 0.75, 0.45), and noise of variance `noise` in the other p - 2 directions.
     """
     _check(n=n, p=p, least_p=3, noise=noise)  # two columns are the plane of the groups
@@ -151,7 +151,7 @@ def simulate_rotated(n=300, *, p=50, noise=1.0, random_state=None) -> RotatedSam
 
 
 def simulate_snr(n=300, *, p=150, snr=3.0, random_state=None) -> RotatedSample:
-    """The same with the noise by its signal-to-noise ratio in decibels: section 4.3 of that paper.
+    """Like `simulate_rotated`, with a signal-to-noise ratio in decibels: section 4.3 of the same paper.
 
     snr = 10 log10(1.95 / noise), with 1.95 the trace of the covariance inside the plane.
     """

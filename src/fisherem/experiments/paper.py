@@ -73,7 +73,7 @@ class DataSet:
     n_clusters: int
     standardised: bool
     reason: str
-    table: str = ""  # the name to load it by, if that is another
+    table: str = ""  # the name to load it by, if different
 
 
 _UNITS = "units differ"
@@ -91,7 +91,7 @@ DATA = {
     "zoo raw": DataSet(7, False, "the same without standardising, for comparison", table="zoo"),
 }  # fmt: skip
 
-# data -> method -> ((accuracy, its standard deviation), variables); rivals without deviation.
+# data -> method -> ((accuracy, its standard deviation), variables); no deviation for the rivals.
 TABLE_3 = {
     "iris": {
         "sparseFEM-1": ((0.965, 0.003), 2.0), "sparseFEM-2": ((0.899, 0.004), 4.0),

@@ -1,7 +1,7 @@
-"""Table 3 as published: the paper's algorithms and its search, nothing else, with both readings of the means.
+"""Table 3 as published: only the paper's algorithms and search, with both readings of the means.
 
 Everything is computed by `search_as_published` from the same random partitions: orthonormal axes, no ridge, d = K - 1,
-no noise factors, penalised BIC. The only other choices are the scaling of the tables, which the paper does not tell.
+no noise factors, penalised BIC. The only other choices are the scaling of the tables, which the paper does not specify.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["READINGS", "jobs", "reading", "shown", "table"]
 
 # The two readings of the means, with the equations that they follow.
 READINGS = {"full": "eqs (8) and (12)", "latent": "eq. (4)"}
-# Tables of the paper only; the others have nothing to be compared with.
+# Only the tables of the paper; there is nothing to compare the others with.
 _DATA = tuple(name for name in DATA if name in TABLE_3)
-# With more axes than these the alternation of Algorithm 2 can take tens of thousands of sweeps in every F-step, and is
+# With more axes than this, the alternation of Algorithm 2 can take tens of thousands of sweeps in every F-step, and is
 # stopped as in ordinary fits (docs/reproduce.md has the difference).
 _MOST_AXES_TO_CONVERGE = 2
 # The ridge of a table whose covariance is singular without one, as a share of the mean variance.
 _LEAST_RIDGE = 1e-6
 # The tables with more than 100,000 values, where all levels would take an hour, and their levels.
 _LARGE, _LEVELS_OF_LARGE = ("usps358", "satimage"), (0.1, 0.3, 1.0)
-# The time limit of one table, in units of a rival's.
+# The time limit of one table, as a multiple of a rival's.
 _CELL = 3
 
 
@@ -122,7 +122,7 @@ def _verdict(row: dict, mean: float) -> str:
 
 
 def _reason(row: dict, levels: dict[str, list]) -> str:
-    """Why a cell is below the paper: BIC chose a level that is worse than others, or no level of its model is there."""
+    """Why a cell is below the paper: BIC chose a worse level than others, or no level of its model is within reach."""
     best, level, count = max(
         (float(np.mean([one[1] for one in fits])), level, float(np.mean([one[2] for one in fits])))
         for level, fits in levels.items()
@@ -134,7 +134,7 @@ def _reason(row: dict, levels: dict[str, list]) -> str:
 
 
 def reading(numbers: pd.DataFrame) -> list[str]:
-    """What the table says: which reading of the means the paper's figures come from."""
+    """Summarise the table: which reading of the means agrees better with the paper's numbers."""
     done = numbers[numbers["verdict"] != ""]
     if done.empty:
         return ["No table could be run."]

@@ -9,15 +9,15 @@ from .plan import CALLS, DEFAULT, DENSE, selecting
 
 __all__ = ["of_models", "of_table_1", "of_table_2", "of_table_3", "of_table_4"]
 
-# Accuracies are compared as they are printed.
+# Accuracies are compared with the printed precision of three digits.
 _PRINTED = 5e-4
 
 
 def of_table_1(numbers: pd.DataFrame) -> list[str]:
-    """How many counts are the paper's, and which are not."""
+    """How many counts match the paper's, and which do not."""
     printed = numbers.dropna(subset="paper")
     off = printed[printed["difference"] != 0]
-    lines = [f"{len(printed) - len(off)} of {len(printed)} counts are the paper's."]
+    lines = [f"{len(printed) - len(off)} of {len(printed)} counts match the paper's."]
     if len(off):
         what = ", ".join(f"{r.model} ({r.ours} where {r.paper} is printed)" for r in off.itertuples())
         lines.append(f"The others, {what}: the printed numbers do not follow from the paper's own formulas.")
@@ -54,19 +54,19 @@ def of_table_2(numbers: pd.DataFrame) -> list[str]:
     lines += _of_default(done[done["method"] == DEFAULT])
     if len(ours):
         what = f"{ours['variables'].min():.1f} to {ours['variables'].max():.1f} variables"
-        lines.append(f"The paper's penalised BIC keeps {what}, means over the replications; five are right.")
+        lines.append(f"The paper's penalised BIC keeps {what}, means over the replications; five are informative.")
     return lines
 
 
 def _of_default(rows: pd.DataFrame) -> list[str]:
-    """The default call in every setting; five variables are right."""
+    """The default call in every setting; five variables are informative."""
     if rows.empty:
         return []
     what = "; ".join(
-        f"n={r.n}, mu={r.mu:g}: {r.error:.3f} with {r.variables:.1f} (least possible {r.bayes_error:.3f})"
+        f"n={r.n}, mu={r.mu:g}: {r.error:.3f} with {r.variables:.1f} (Bayes error {r.bayes_error:.3f})"
         for r in rows.itertuples()
     )
-    return [f"The default call (five variables are right): {what}."]
+    return [f"The default call (five variables are informative): {what}."]
 
 
 def of_table_3(numbers: pd.DataFrame) -> list[str]:
@@ -77,9 +77,9 @@ def of_table_3(numbers: pd.DataFrame) -> list[str]:
     protocol = (
         f"The paper's protocol, {len(cells)} sparse cells: "
         + ", ".join(f"{count} {kind or 'not read'}" for kind, count in kinds.items())
-        + ". *within* and *above* compare with the paper's mean and standard deviation; for the others a reason was "
-        "looked for: *starts* means that the default starts repair it, *choice* that another model or level would "
-        "have, *out of reach* that none would."
+        + ". *within* and *above* compare with the paper's mean and standard deviation; the others have a "
+        "reason: *starts* means that the default starts reach the paper's accuracy, *choice* that another model or "
+        "level does, *out of reach* that none does."
     )
     done = {
         str(data): part
@@ -98,7 +98,7 @@ def _others(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside_rivals(done: dict[str, pd.DataFrame]) -> list[str]:
-    """On how many of the data sets, each in one scale, the default call is at or above its rivals."""
+    """On how many data sets (each with one scaling) the default call is at or above its rivals."""
     asked = [data for data in done if not data.endswith(" raw")]
     if not asked:
         return []

@@ -21,7 +21,7 @@ from .written import markdown, write_csv, write_text
 __all__ = ["PARTS", "reproduce", "run_plan"]
 
 PARTS = ("table1", "models", "table2", "table3", "table4", "figures")
-# Table 3 with the paper's algorithms alone, a part of its own that the others do not need.
+# Table 3 with only the paper's algorithms, a separate part that the others do not need.
 PUBLISHED = "published"
 TITLES = {
     "table1": "Table 1: numbers of free parameters (K = 4, p = 100)",
@@ -48,15 +48,15 @@ def reproduce(
     folder : path, default="results"
         Finished jobs are kept in its subfolder `records`, so that an interrupted call can be resumed.
     quick : bool, default=False
-        Fewer replications, starts, models and data sets: a first impression in about two minutes.
+        Run fewer replications, starts, models and data sets, which takes about two minutes.
     seed : int, default=0
-        Replication r of a simulation has the seed `seed + r`; everything else has `seed`.
+        Replication r of a simulation has the seed `seed + r`; everything else uses `seed`.
     n_jobs : int or None
         Number of processes; None means all cores. Only computing times depend on it.
     progress : bool or "auto", default="auto"
         A progress bar on standard error; "auto" shows it in a terminal only.
     as_published : bool, default=False
-        Run Table 3 with the paper's algorithms and its search alone, with both readings of the means, in place of the
+        Run only Table 3, with the paper's own algorithms and search and both readings of the means, instead of the
         parts; it is written to published.md and published.csv.
     """
     chosen = [PUBLISHED] if as_published else [part for part in PARTS if part in set(parts)]

@@ -3,7 +3,7 @@
 The paper's protocol: single random starts (the same for all models and methods), the model with the largest mean BIC
 of the dense fits, then the level of sparsity with the largest mean BIC; mean and deviation over the starts. It is run
 with the means inside the axes (eq. 4), the default axes and the default ridge. `published` has the paper's algorithms
-as they are, with both readings of the means.
+unchanged, with both readings of the means.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
     "second_jobs", "shown", "table",
 ]  # fmt: skip
 
-# The time limit of the paper's protocol (20 fits at every level), in units of a rival's.
+# The time limit of the paper's protocol (20 fits at every level), as a multiple of a rival's.
 _PROTOCOL = 3
 # The default means.
 LATENT = "latent"
@@ -47,7 +47,7 @@ def rival_job(plan: ExperimentPlan, data: str, method: str) -> Job:
 
 
 def default_job(plan: ExperimentPlan, data: str, method: str) -> Job:
-    """A call of this package with the number of groups alone, on one data set."""
+    """A call of this package with the number of groups only, on one data set."""
     return Job(default_call, (data, method, plan.seed), plan.seconds)
 
 

@@ -18,9 +18,9 @@ from ..tables.checking import check_number, check_table
 
 __all__ = ["SelectingClusterer", "is_constant", "on_one_blas_thread", "standardised", "unit_of", "within_reach"]
 
-# Values within 2^-100 ... 2^100 of each other have squares, and products of those, that a double holds.
+# Between 2^-100 and 2^100, squares of values and products of squares neither overflow nor underflow.
 _MOST_EXPONENT = 100
-# Rows farther away than this are moved to this distance, where their squares are finite: it does not change the result.
+# Rows farther away than this are moved to this distance, so that their squares are finite; the result is the same.
 _REACH_EXPONENT = 400
 
 
@@ -48,13 +48,13 @@ def is_constant(X: np.ndarray) -> np.ndarray:
 
 def unit_of(X: np.ndarray) -> float:
     """The power of two to divide X (n x p) by so that squares neither overflow nor underflow; 1 for usual values."""
-    spread = float(np.ptp(X * 0.5, axis=0).max())  # halves: the difference of two large values must not overflow
+    spread = float(np.ptp(X * 0.5, axis=0).max())  # halved, as the difference of two large values can overflow
     exponent = int(np.frexp(spread)[1])
     return 1.0 if spread == 0 or abs(exponent) <= _MOST_EXPONENT else float(np.ldexp(1.0, exponent))
 
 
 def within_reach(Z: np.ndarray) -> np.ndarray:
-    """Rows Z (n x p) about a centre, those whose squares would overflow moved towards it along their direction."""
+    """Rows Z (n x p) relative to a centre; those whose squares would overflow are moved towards the centre."""
     exponents = np.frexp(np.abs(Z).max(axis=1, initial=0.0))[1]
     too_far = exponents > _REACH_EXPONENT
     return np.ldexp(Z, np.where(too_far, _REACH_EXPONENT - exponents, 0)[:, None]) if too_far.any() else Z
@@ -63,7 +63,7 @@ def within_reach(Z: np.ndarray) -> np.ndarray:
 def standardised(X: np.ndarray) -> np.ndarray:
     """X (n x p) with columns of mean 0 and variance 1; constant ones become 0."""
     constant, centred = is_constant(X), X - X.mean(axis=0)
-    # by a power of two, so that squares of columns in very different units neither overflow nor underflow
+    # divide by a power of two, so that squares of columns in very different units neither overflow nor underflow
     centred = np.ldexp(centred, -np.frexp(np.abs(centred).max(axis=0))[1])
     return np.where(constant, 0.0, centred) / np.where(constant, 1.0, np.sqrt((centred**2).mean(axis=0)))
 

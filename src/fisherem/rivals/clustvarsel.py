@@ -26,7 +26,7 @@ def check_numbers_of_clusters(n_clusters, table: np.ndarray) -> tuple[int, ...]:
     single = isinstance(n_clusters, (numbers.Number, str)) or n_clusters is None
     counts = (n_clusters,) if single else tuple(check_list("n_clusters", n_clusters))
     if not counts:
-        raise ValueError("n_clusters must be a whole number or several to choose from; got none")
+        raise ValueError("n_clusters must be a whole number, or several to choose from; got an empty sequence")
     for K in counts:
         check_number("n_clusters", K, integer=True, least=1 if single else 2)
         check_clusters(K, table, None)
@@ -109,27 +109,27 @@ class MixtureSelector(SelectingClusterer):
 class Clustvarsel(MixtureSelector):
     """Cluster rows by a Gaussian mixture on the variables that a stepwise search by BIC selects.
 
-    A variable j is judged against the chosen ones S by BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R): "it
-    clusters" against "it is explained by regression on R", where R is the subset of S selected by the BIC of that
+    A variable j is judged against the chosen variables S by BIC_clust(S + j) - BIC_clust(S) - BIC_reg(j | R): either
+    it separates the groups, or it is explained by a regression on R, the subset of S selected by the BIC of that
     regression. Every mixture starts from Ward's clustering of its own variables, so the result is deterministic.
 
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several, among which BIC chooses for every subset. With 1 nothing is selected.
+        The number of groups, or several, among which BIC chooses for every subset. With 1, no variable is selected.
     direction : {"forward", "backward", "headlong"}, default="forward"
-        Greedy from no variables or from all, adding and removing in turn; "headlong" is forward, but takes the first
-        variable that improves.
+        Greedy search from no variables or from all, adding and removing in turn; "headlong" is like "forward", but
+        adds the first variable that improves the BIC.
     models : "all" or names, default="all"
         Covariance shapes, among which BIC chooses for every subset: EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EEV,
         VEV, EVV, VVV (mclust's names; its EVE and VVE, which have no closed form, are left out), or scikit-learn's
         "spherical" (VII), "diag" (VVI), "tied" (EEE), "full" (VVV). On large tables, give only a few.
     max_iter : int, default=200
-        The limit of iterations of each EM.
+        The maximum number of iterations of each EM run.
     tol : float, default=1e-5
-        The change of the log-likelihood, relative to its size, that ends an EM.
+        EM stops when the relative change of the log-likelihood is at most `tol`.
     max_steps : int, default=1000
-        The largest number of recorded steps of the search.
+        The maximum number of recorded steps of the search.
     random_state : int, RandomState or None, default=None
         Not used; part of the common interface.
     n_jobs : int or None, default=None
@@ -152,22 +152,22 @@ class Clustvarsel(MixtureSelector):
     bic_ : float
         The BIC of the mixture on the selected variables.
     n_iter_ : int
-        Iterations of its EM.
+        The number of EM iterations of that mixture.
     weights_ : ndarray of shape (K,)
         The proportions of the groups.
     means_ : ndarray of shape (K, m)
         Means of the groups in the m selected variables.
     covariances_ : ndarray of shape (K, m, m)
-        Covariances of the groups, of the rows divided by `unit_`.
+        Covariances of the groups, for rows divided by `unit_`.
     unit_ : float
-        1, or the power of two that the rows were divided by because their squares would overflow or vanish.
+        1, or the power of two that the rows were divided by because their squares would overflow or underflow.
     n_features_in_, feature_names_in_ : int, ndarray of shape (p,)
         The number of columns, and their names where X has them.
 
     See Also
     --------
     fisherem.Selvarclust : Also finds the role of every variable.
-    fisherem.compare : Several methods on one table.
+    fisherem.compare : Compare several methods on one table.
 
     Notes
     -----

@@ -12,8 +12,8 @@ import numpy as np
 
 __all__ = ["lasso_ranking", "penalised_mixture"]
 
-# Penalties as shares of the one at which all means are 0. Evenly spaced: only the order in which the means
-# of variables become 0 is used, and ties are broken by the size of the means.
+# Number of penalties, evenly spaced up to the one at which all means are 0. Only the order in which the means of
+# variables become 0 is used, and ties are broken by the size of the means.
 _N_PENALTIES = 30
 _MAX_ITER = 100
 _TOL = 1e-5
@@ -49,8 +49,7 @@ def penalised_mixture(Z: np.ndarray, T: np.ndarray, penalty: float):
 
 
 def lasso_ranking(Z: np.ndarray, labels: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
-    """(order, survival), both (p): the ranking, and the number of penalties at which each variable has means other than
-    0.
+    """(order, survival), both (p): the ranking, and the number of penalties at which each variable has nonzero means.
 
     Z (n x p) is standardised. The path starts from the partition `labels` (n) and goes from small penalties to large
     ones, each fit starting from the posteriors of the one before it.

@@ -17,16 +17,16 @@ from .shapes import Shape
 
 __all__ = ["STACK_ELEMENTS", "Mixture", "em", "log_densities", "one_group"]
 
-# The least share of a variable's variance that must be left in a group, given the variables before it. Below it (the
+# The smallest share of a variable's variance that may be left in a group, given the variables before it. Below (the
 # square root of the machine precision, as in mclust) the covariance counts as singular.
 _SINGULAR = 1.5e-8
-# Elements of a stack worked on at a time (n x d x B): 2 MB, so that the passes of an iteration stay in the cache.
+# Number of elements of a stack processed at once (n x d x B): 2 MB, so that they stay in the cache for an iteration.
 STACK_ELEMENTS = 2**18
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """A fitted mixture, or the reason of a failure (bic = -inf)."""
+    """A fitted mixture, or the reason for a failure (bic = -inf)."""
 
     bic: float
     shape: str = ""
@@ -71,8 +71,8 @@ def _m_step(Z, T, shape: Shape):
 def _whitening(covariances, variances):
     """Inverse Cholesky factors (B x K x d x d), log determinants (B x K), and which of the B are not singular.
 
-    `variances` (B x d) are those of the variables over all rows. They are factors of the correlations, so that
-    different scales of the variables do not look singular.
+    `variances` (B x d) are those of the variables over all rows. The correlations are
+    factorised, so that different scales of the variables do not look singular.
     """
     d = covariances.shape[-1]
     own = np.einsum("bkjj->bkj", covariances)

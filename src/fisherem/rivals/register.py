@@ -1,7 +1,7 @@
 """The register of rivals: every method that Fisher-EM is compared with, by name.
 
 `compare`, the paper's experiments, the command line and model files use `RIVALS`, so a new rival is one class and one
-entry. Its estimator needs `fit` and either `labels_` or `predict`; without `support_` it uses every variable.
+entry. Its estimator needs `fit` and either `labels_` or `predict`; without `support_`, it uses every variable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rival:
 
 
 def _factor_mixture(structure: str) -> Callable[[int, Any], Any]:
-    """As many factors as Fisher-EM has axes, K - 1."""
+    """A function that makes mixtures with K - 1 factors, as many as Fisher-EM has axes."""
     return lambda K, seed: FactorMixture(K, max(1, K - 1), structure=structure, random_state=seed)
 
 
@@ -43,7 +43,7 @@ RIVALS: Register[Rival] = Register("rival")
 for _rival in (
     # Ten starts for k-means and the mixture, as for FisherEM.
     Rival("k-means", lambda K, seed: KMeans(K, n_init=10, random_state=seed), paper_name="k-means", selects=False),
-    # Not reproduced: the paper does not run it, and with full covariances it has no fit where n is less than p.
+    # Not reproduced: the paper does not run it, and with full covariances it cannot be fitted if n is less than p.
     Rival(
         "GaussianMixture",
         lambda K, seed: GaussianMixture(K, n_init=10, random_state=seed),

@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["REGRESSION_SHAPES", "Regressions", "sweep"]
 
-# A regressor with less than this share of its variance left, given the others, counts as a combination of them.
+# A regressor with less than this share of its variance left, given the others, counts as a linear combination of them.
 _COLLINEAR = 1e-10
 
 
@@ -42,7 +42,7 @@ class Regressions:
         return -0.5 * self.n * (np.log(2 * np.pi * variance) + 1) - 0.5 * (n_regressors + 2) * np.log(self.n)
 
     def select(self, j: int, among) -> tuple[float, tuple[int, ...]]:
-        """(BIC, regressors) of variable j on the best subset of `among` found by steps from all and from none."""
+        """(BIC, regressors) of variable j on the best subset of `among`, stepwise from all and from none."""
         among = list(among)
         block = self.cross[np.ix_([*among, j], [*among, j])]
         nothing = (block.copy(), np.zeros(len(among), bool))
@@ -58,7 +58,7 @@ class Regressions:
         for _ in range(4 * m):  # every change increases the BIC; the limit guards against rounding
             pivots = np.diag(A)[:m]
             usable = inside | (pivots > _COLLINEAR * total[:m])
-            # removing adds b^2 / inverse_kk to the RSS, adding takes a_kj^2 / a_kk off: one formula after a sweep
+            # removing adds b^2 / inverse_kk to the RSS, adding subtracts a_kj^2 / a_kk: the same formula after a sweep
             rss = A[m, m] - np.where(usable, A[:m, m] ** 2 / np.where(usable, pivots, 1.0), 0.0)
             size = inside.sum() + np.where(inside, -1, 1)
             trial = np.where(usable & (size <= self.n - 3), self.bic(rss, size), -np.inf)
@@ -88,7 +88,7 @@ class Regressions:
         return -0.5 * self.n * (len(U) * np.log(2 * np.pi) + log_determinant + len(U)) - 0.5 * size * np.log(self.n)
 
     def common_regressors(self, U, S, shape: str) -> tuple[float, tuple[int, ...]]:
-        """(BIC, R): the subset R of S that serves all of U as regressors, by backward exclusion."""
+        """(BIC, R): the subset R of S used as regressors for all of U, by backward exclusion."""
         R = tuple(S)
         value = self.multivariate_bic(U, R, shape)
         while len(U) and len(R) > 1:

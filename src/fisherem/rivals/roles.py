@@ -43,7 +43,7 @@ class SelvarclustRoles:
 def assign_roles(regressions: Regressions, S, others, shapes=tuple(REGRESSION_SHAPES)) -> SelvarclustRoles:
     """Split the variables outside S (`others`): W has those that no variable of S explains, U the rest.
 
-    S explains a variable if its regression on S, with regressors selected by BIC, has any. R is then selected for
+    S explains a variable if BIC selects at least one regressor for it from S. R is then selected for
     all of U together, for every shape of the residual covariance, and BIC chooses the shape.
     """
     S = tuple(sorted(S))

@@ -26,8 +26,8 @@ def by_lasso(search: StepwiseSearch, patience: int) -> None:
     """Go through the ranking of a lasso-type mixture and add each variable whose difference is positive.
 
     The first two are always added. The search ends after `patience` consecutive variables that are not added. The
-    ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards the variables
-    are tried for removal, last one first.
+    ranking ignores correlations, so a redundant variable can rank above those that explain it: afterwards the
+    removal of each variable is tried, starting with the last one added.
     """
     Z = standardised(search.subsets.X)[:, search.candidates]
     K = max(search.subsets.family.n_clusters)
@@ -56,7 +56,7 @@ RANKINGS = {"stepwise": by_steps, "lasso": by_lasso}
 
 @public
 class Selvarclust(MixtureSelector):
-    """Cluster rows by a Gaussian mixture and name the role of every variable (the SRUW model).
+    """Cluster rows by a Gaussian mixture and find the role of every variable (the SRUW model).
 
     maximise  BIC_clust(S) + BIC_reg(U | R) + BIC_ind(W)   over the split of the variables into S, U, W and R in S
 
@@ -65,22 +65,23 @@ class Selvarclust(MixtureSelector):
     Parameters
     ----------
     n_clusters : int or sequence of int, default=3
-        The number of groups, or several, of which every subset takes the best by BIC.
+        The number of groups, or several, among which BIC chooses for every subset.
     ranking : {"stepwise", "lasso"}, default="stepwise"
-        "stepwise" starts from all variables, excludes and includes, and fits a quadratic number of mixtures; "lasso"
-        first ranks the variables by a mixture with l1-penalised means and goes through that list: a linear number.
+        "stepwise" starts from all variables, excludes and includes in turn, and fits a number of mixtures quadratic in
+        that of the variables; "lasso" first ranks the variables by a mixture with l1-penalised means and goes through
+        that list, with a linear number of mixtures.
     models : "all" or names, default="all"
         Covariance shapes of the mixture, as for `Clustvarsel`.
     regression_shapes : sequence of {"LI", "LB", "LC"}, default=("LI", "LB", "LC")
-        Residual covariances of the regression of U on R: spherical, diagonal, full. The best by BIC is taken.
+        Residual covariances of the regression of U on R: spherical, diagonal, full. BIC chooses among them.
     patience : int, default=3
         The search along the ranking ends after this many consecutive variables that are not added.
     max_iter : int, default=200
-        The limit of iterations of each EM.
+        The maximum number of iterations of each EM run.
     tol : float, default=1e-5
-        The change of the log-likelihood, relative to its size, that ends an EM.
+        EM stops when the relative change of the log-likelihood is at most `tol`.
     max_steps : int, default=1000
-        The largest number of recorded steps of the search.
+        The maximum number of recorded steps of the search.
     random_state : int, RandomState or None, default=None
         Not used; part of the common interface.
     n_jobs : int or None, default=None
@@ -93,9 +94,9 @@ class Selvarclust(MixtureSelector):
     regressors_ : ndarray of shape (p,), bool
         The variables of S in R.
     criterion_ : float
-        The sum above.
+        The sum of the three terms above.
     bic_ : float
-        Its first term.
+        The first of these terms.
     regression_shape_ : str
         The residual covariance of the regression; empty if U is empty.
     independent_shape_ : str

@@ -3,8 +3,8 @@
     maximise  -sum_k n_k/2 log|Sigma_k| - 1/2 sum_k tr(Sigma_k^-1 W_k)        W_k (d x d) scatter of group k
 
 with Sigma_k = lambda_k D_k A_k D_k' (volume, orientation, shape; |A_k| = 1). Each of the three is equal between groups
-(E) or varies (V), and A or D may be the identity (I): the names are mclust's. Twelve of its fourteen are here; EVE and
-VVE, whose common orientation has no closed form, are not. scikit-learn's four are VII (spherical), VVI (diag),
+(E) or varies (V), and A or D may be the identity (I): the names are mclust's. Twelve of its fourteen are implemented;
+EVE and VVE, whose common orientation has no closed form, are not. scikit-learn's four are VII (spherical), VVI (diag),
 EEE (tied) and VVV (full).
 
 All functions work on stacks: W (B x K x d x d), n_k (B x K) -> Sigma (B x K x d x d).

@@ -18,7 +18,7 @@ from .base import SelectingClusterer, on_one_blas_thread, within_reach
 
 __all__ = ["SparseKMeans"]
 
-# Rounds of Lloyd's algorithm that make the labels those of the nearest centres; usually none is needed.
+# Maximum number of Lloyd iterations that make the labels those of the nearest centres; usually none is needed.
 _MOST_ROUNDS = 100
 
 
@@ -34,17 +34,17 @@ class SparseKMeans(SelectingClusterer):
     Parameters
     ----------
     n_clusters : int, default=3
-        The number of groups K < n. K = 1 has no groups: all weights are 0 and nothing is selected.
+        The number of groups K < n. With K = 1, all weights are 0 and no variable is selected.
     bound : float or "permutation", default="permutation"
         The bound s on ``|w|_1``, between 1 (one variable) and sqrt(p) (no bound). "permutation" compares log objectives
         with those of data whose columns are permuted, on ten bounds evenly spaced on a log scale from 1.2 to
         0.9 sqrt(p), and takes the bound with the largest gap.
     n_permutations : int, default=25
-        Permuted copies of the data for that choice.
+        The number of permuted copies of the data for that choice.
     n_init : int, default=20
-        k-means starts for the first partition (equal weights); the best is kept.
+        The number of k-means starts for the first partition (equal weights); the best is kept.
     max_iter : int, default=20
-        The limit of alternations.
+        The maximum number of alternations.
     tol : float, default=1e-4
         Stop when ``|w - previous w|_1 <= tol |previous w|_1``.
     random_state : int, RandomState or None, default=None
@@ -66,9 +66,9 @@ class SparseKMeans(SelectingClusterer):
     bound_ : float
         The bound used.
     objective_ : float
-        The weighted between-cluster sum of squares, of the rows divided by `unit_`.
+        The weighted between-cluster sum of squares, for rows divided by `unit_`.
     unit_ : float
-        1, or the power of two that the rows were divided by because their squares would overflow or vanish.
+        1, or the power of two that the rows were divided by because their squares would overflow or underflow.
     history_ : list of dict
         A record (step, objective, n_selected) per half-step; the objective never decreases.
     n_iter_ : int
@@ -83,7 +83,7 @@ class SparseKMeans(SelectingClusterer):
     See Also
     --------
     fisherem.SparseFisherEM : Selects the variables that separate the groups, whatever their variances.
-    fisherem.compare : Several methods on one table.
+    fisherem.compare : Compare several methods on one table.
 
     Notes
     -----
@@ -211,7 +211,7 @@ class SparseKMeans(SelectingClusterer):
 def _nearest(table: np.ndarray, centres: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The nearest of K centres (K x p) for each row (n x p), with column j multiplied by scale[j]: (n,).
 
-    Distances are computed from differences: a centre far from the others costs no precision, nor does an offset.
+    Distances are computed from differences, so that neither an offset nor a distant centre costs precision.
     """
     shift = centres.mean(axis=0)
     rows = within_reach((table - shift) * scale)
@@ -222,10 +222,10 @@ def _nearest(table: np.ndarray, centres: np.ndarray, scale: np.ndarray) -> np.nd
 def _settled(
     table: np.ndarray, labels: np.ndarray, scale: np.ndarray, n_clusters: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(labels, means of the groups) of which every row is in the group of the nearest mean.
+    """(labels, means of the groups) such that every row is in the group with the nearest mean.
 
-    The labels of k-means are, except for rounding: a row at 1e9 times the distance of the others makes their distances
-    equal there. It ends where a group would become empty.
+    k-means ensures this except for rounding: if one row is 1e9 times farther away than the others, the distances of the
+    others are rounded to the same value. The iteration stops before a group becomes empty.
     """
     kept = scale > 0
     means = np.array([table[labels == k].mean(axis=0) for k in range(n_clusters)])

@@ -88,7 +88,7 @@ class StepwiseSearch:
         return out
 
     def add_best(self, *, force: bool = False) -> bool:
-        """Add the variable with the largest difference if it is positive (or with `force`); whether one was added."""
+        """Add the variable with the largest positive difference (any with `force`); returns whether one was added."""
         outside = [j for j in self.candidates if j not in self.chosen]
         if not outside:
             return False
@@ -99,7 +99,7 @@ class StepwiseSearch:
         return self.take(outside[best], "add", differences[best], bool(force or differences[best] > 0))
 
     def remove_worst(self, least: int = 1) -> bool:
-        """Remove the variable with the smallest difference if it is not positive; whether one was removed.
+        """Remove the variable with the smallest difference if it is not positive; returns whether one was removed.
 
         At least `least` variables are kept.
         """
@@ -139,7 +139,7 @@ def _start_with_two(search: StepwiseSearch) -> None:
 
 
 def start_with_all(search: StepwiseSearch) -> None:
-    """Choose all candidates; an error where no mixture fits them."""
+    """Choose all candidates; an error if no mixture fits them."""
     search.chosen = search.candidates
     if search.mixture.reason:
         raise ValueError(
@@ -161,7 +161,7 @@ def backward(search: StepwiseSearch) -> None:
 
 
 def headlong(search: StepwiseSearch) -> None:
-    """Forward, but add the first variable that improves the BIC, and drop those that lower it much."""
+    """Forward, but add the first variable that improves the BIC, and do not retry those that lower it by much."""
     _start_with_two(search)
     hopeless: set[int] = set()
 

@@ -19,10 +19,10 @@ from .shapes import SHAPES, SKLEARN_SHAPES
 
 __all__ = ["CovarianceKind", "Subsets", "resolve_shapes", "start_labels"]
 
-# Ward's clustering needs all pairwise distances. Beyond this many rows it sees a sample, and the others join the
-# nearest mean. 1000 rows take about 20 ms, and the start need not be exact.
+# Ward's clustering needs all pairwise distances. With more rows than this, a sample is clustered and the other
+# rows are assigned to the nearest mean. 1000 rows take about 20 ms, and the start need not be exact.
 _WARD_ROWS = 1000
-# Subsets per task of a parallel step: few enough to balance two to eight cores, enough to share the stack.
+# Number of tasks of a parallel step: enough to balance two to eight cores, few enough to give each a stack of subsets.
 _TASKS = 16
 # After this many iterations only the best shapes by BIC are iterated further. On subsets without groups EM converges
 # slowly with every shape, while the order of the shapes no longer changes.
@@ -31,7 +31,7 @@ _LEADERS = 2
 
 
 def resolve_shapes(models) -> tuple[str, ...]:
-    """mclust's names of the shapes asked for, by its names or scikit-learn's; "all" is every row of the table."""
+    """mclust's names of the requested shapes, given by its names or scikit-learn's; "all" means every shape."""
     names = (models,) if isinstance(models, str) else tuple(map(str, check_list("models", models)))
     if names == ("all",):
         return tuple(SHAPES)

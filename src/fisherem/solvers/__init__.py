@@ -8,5 +8,5 @@
     small           decompositions of small matrices; the nearest orthonormal matrix
 
 The solvers of penalised problems return the solution, the history of the objective (or multiplier) and a gap that is 0
-at the optimum, which the tests assert. No solver changes its inputs.
+at the optimum, which the tests assert. No solver modifies its inputs.
 """

@@ -1,10 +1,10 @@
-"""Several runs of k-means at once: one product with the rows serves the centres of all runs.
+"""Several runs of k-means at once: one matrix product gives the distances of the rows from the centres of all runs.
 
     minimise  sum_i w_i |z_i - c_{label(i)}|^2        z (n x p), c (K x p), in every run
 
 A run draws the same random numbers as scikit-learn's `KMeans(n_init=1, random_state=seed)` and stops by the same rule,
-so it ends in the same partition. Ten separate runs would pay Python's overhead, most of the cost on small tables, ten
-times, and read the rows ten times.
+so it ends in the same partition. Ten separate runs would have ten times Python's overhead, which is
+most of the cost on small tables, and would read the rows ten times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["KMeansRun", "best_kmeans", "greedy_plus_plus", "kmeans_runs", "lloyd
 _SCORES = 2**16
 # With more groups, adding each row to its own sum is faster than a product with the groups' members.
 _FEW_GROUPS = 8
-# Distances kept at once while centres are drawn (64 MB); with more rows fewer runs are done together.
+# Distances kept at once while centres are drawn (64 MB); with more rows, fewer runs are processed together.
 _DISTANCES = 2**23
 # A run has converged when its centres move by less than this share of the mean variance (squared, summed), and the
 # limit on iterations: scikit-learn's defaults.
@@ -228,7 +228,7 @@ def nearest(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _label_type(n_clusters: int) -> type[np.signedinteger]:
-    """A small type, which is faster to compare."""
+    """A small integer type, which is faster to compare."""
     return np.int8 if n_clusters < 127 else np.int32
 
 

@@ -8,7 +8,7 @@ The solution follows a piecewise linear path in the multiplier lambda (LARS with
 al. 2004). The homotopy starts at zero and stops *at the budget*, so a solution with k variables costs about k steps.
 The active set changes little from one EM iteration to the next, so `solve` tries the given set first.
 
-The Gram matrix need not be formed. Each class offers what an active-set solver needs, with `active` the m indices of
+The Gram matrix need not be formed. Each class provides what an active-set solver needs, with `active` the m indices of
 the variables in the set:
 
     times(active, values)   out[j] = sum_{l in active} g[j, l] values[l]      values (m) or (m x c) -> (p) or (p x c)
@@ -26,13 +26,13 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 
 __all__ = ["DenseGram", "L1Solution", "LowRankGram", "ScaledGram", "kkt_violation", "solve"]
 
-# Correlations this close (relative to lambda) to the bound are treated as ties: rounding of a product of p terms.
+# Correlations this close (relative to lambda) to the bound are treated as ties: the rounding error of a sum of p terms.
 _TIE = 1e-10
 # A coefficient this small beside the largest is the rounding error of one that is 0: with ties a variable may be active
-# with a direction of exactly 0, and its sign must not be read off the rounding.
+# with a direction of exactly 0, and rounding errors must not determine its sign.
 _ZERO = 1e-13
 _NOT_DEFINITE = "the Gram matrix of the active variables is not positive definite: raise ridge"
-# Cached factors: a few per axis.
+# Maximum number of cached factors: a few per axis.
 _KEPT_FACTORS = 16
 
 

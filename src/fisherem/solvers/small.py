@@ -1,8 +1,8 @@
 """Decompositions of small matrices by LAPACK directly: NumPy's wrappers take two to four times as long at these sizes.
 
 A fit to a small table needs a few of them in every iteration, where they are a large part of the cost. `eigh`, `svd`,
-`qr` and `solve` do what their namesakes in `numpy.linalg` do, for one matrix of doubles. `nearest_orthonormal` is
-Proposition 2, and `independent_columns` the check of the rank that must come before it.
+`qr` and `solve` do what their namesakes in `numpy.linalg` do, for one matrix of doubles. `nearest_orthonormal`
+implements Proposition 2, and `independent_columns` the check of the rank that it requires.
 """
 
 from __future__ import annotations
