@@ -29,6 +29,14 @@ def _check(least: int = 1, p: int | None = None, least_p: int = 1, **numbers) ->
         check_number(name, value, least=0 if name == "noise" else None)
 
 
+def _generator(random_state) -> np.random.RandomState:
+    """scikit-learn's, with an error that names the argument: for () that of scikit-learn 1.7 does not."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(f"random_state must be an integer, a RandomState or None; got {random_state!r:.80}") from None
+
+
 def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
     """Three spherical Gaussian groups that differ on the first q of p variables only.
 
@@ -39,7 +47,7 @@ def simulate(n=300, mu=1.7, *, p=25, q=5, random_state=None):
     check_number("q", q, integer=True, least=1)
     if q > p:
         raise ValueError(f"p must be at least q ({q}), the number of variables that differ; got {p}")
-    rng = check_random_state(random_state)
+    rng = _generator(random_state)
     y = rng.randint(3, size=n)
     X = rng.normal(size=(n, p))
     X[:, :q] += mu * np.array([1.0, -1.0, 0.0])[y, None]
@@ -66,7 +74,7 @@ def simulate_dlm(model="DkBk", n=2000, *, p=20, separation=8.0, random_state=Non
     """
     shape = resolve(model)
     _check(n=n, p=p, least_p=3, separation=separation)
-    rng = check_random_state(random_state)
+    rng = _generator(random_state)
     K, d = 4, 3
     shares = np.full(K, 1 / K)
     pattern = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
@@ -96,7 +104,7 @@ def simulate_roles(n=400, *, separation=2.0, random_state=None):
     roles (12), an array of "S", "U" and "W".
     """
     _check(n=n, separation=separation)
-    rng = check_random_state(random_state)
+    rng = _generator(random_state)
     corners = separation * np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     y = rng.randint(4, size=n)
     S = corners[y] + rng.normal(size=(n, 3))
@@ -114,7 +122,7 @@ def simulate_chang(n=300, *, random_state=None):
     the others. Returns X (n x 15) and y (n).
     """
     _check(n=n)
-    rng = check_random_state(random_state)
+    rng = _generator(random_state)
     direction = 0.95 - 0.05 * np.arange(1, 16)
     f = np.repeat([-0.9, 0.5], [8, 7])
     covariance = -0.13 * np.outer(f, f)
@@ -140,7 +148,7 @@ def simulate_rotated(n=300, *, p=50, noise=1.0, random_state=None) -> RotatedSam
     common covariance (1.5, 0.75; 0.75, 0.45), and noise of variance `noise` in the other p - 2 directions.
     """
     _check(n=n, p=p, least_p=3, noise=noise)  # two columns are the plane of the groups
-    rng = check_random_state(random_state)
+    rng = _generator(random_state)
     sizes = [n - 2 * round(0.3 * n), round(0.3 * n), round(0.3 * n)]
     y = rng.permutation(np.repeat(np.arange(3), sizes))
     root = np.linalg.cholesky(np.array([[1.5, 0.75], [0.75, 0.45]]))
